@@ -157,5 +157,5 @@ def _reverted_marks(facts: RunFacts, plan: Plan, reports: list[Record]) -> Itera
         names, verb = ", ".join(task.id for task in opened[:_MOST_NAMED]), "is" if len(opened) == 1 else "are"
         step = newest[stage.id].rpartition(".")[0]
         message = f"{step} recorded phase {stage.id} as done, but {names} {verb} not marked done"
-        span = opened[0].mark.span if opened[0].mark else opened[0].span
+        span = stage.span_of(opened[0].mark or opened[0].place)
         yield make_finding("mark-reverted", facts.snapshot.plan_path, message, span, data={"stage": stage.id})

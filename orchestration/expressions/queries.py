@@ -98,9 +98,10 @@ def _keys(items: Sequence[Mapping[str, object]], names: tuple[str, ...]) -> Iter
 class Tasks:
     """The tasks of a run's plan, with its stages.
 
-    `index` holds what the plan itself says and lives as long as the parsed plan. What a task's own
-    file adds (`details`, a function from the task's item) is read only for the tasks that are looked
-    at, or for all when a pattern names such a field.
+    `index` holds what the plan itself says and lives as long as the parsed plan; `by_stage` has the same by
+    stages, in order, which live as long as their rows stay as they are. `stage_of` tells the stage of an id,
+    where no two tasks share one. What a task's own file adds (`details`, a function from the task's item) is
+    read only for the tasks that are looked at, or for all when a pattern names such a field.
     """
 
     DETAILS = ("depends_on", "parallel_with", "files", "deletes", "empty", "requires_ux_dx_review")
@@ -110,19 +111,39 @@ class Tasks:
         index: Index | None = None,
         stages: Sequence[Mapping[str, object]] = (),
         details: Callable[[Mapping[str, object]], Mapping[str, object]] = dict,
+        by_stage: Mapping[str, Index] | None = None,
+        stage_of: Callable[[str], str | None] | None = None,
     ):
         self.index = index or Index(())
         self.stages = stages
+        self._by_stage = by_stage or {}
+        self._stage_of = stage_of
         self._details = details
         self._whole: Index | None = None
 
     def pick(self, pattern: Pattern) -> list:
         """The tasks that match, in the order of the plan."""
         if not pattern.keys() & set(self.DETAILS):
-            return self.index.pick(pattern)
+            stages = self._stages_of(pattern)
+            if stages is None:
+                return self.index.pick(pattern)
+            return [item for stage in stages for item in self._by_stage[stage].pick(pattern)]
         if self._whole is None:
             self._whole = Index(self.whole(self.index.items))
         return self._whole.pick(pattern)
+
+    def _stages_of(self, pattern: Pattern) -> list[str] | None:
+        """The stages that alone can hold what matches, in order; None where any may."""
+        stage, name = pattern.get("stage"), pattern.get("id")
+        if not self._by_stage:
+            return None
+        if isinstance(stage, str):
+            return [stage] if stage in self._by_stage else []
+        if name is None or self._stage_of is None:
+            return None
+        names = name if isinstance(name, list) else [name]
+        wanted = {self._stage_of(each) for each in names if isinstance(each, str)}
+        return [stage for stage in self._by_stage if stage in wanted]
 
     def whole(self, items: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
         """The items with the fields that their own files hold."""

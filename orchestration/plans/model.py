@@ -7,10 +7,11 @@ is not done, never a task that vanished.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -43,12 +44,22 @@ class Mark(NamedTuple):
     span: Span
 
 
+class RowPlace(NamedTuple):
+    """A range in one line of a stage. `line` is counted from the stage's, so that a stage that moves
+    leaves its tasks as they are; `Plan.span` tells where it stands.
+    """
+
+    line: int
+    column: int
+    end_column: int
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One task of a plan.
 
-    `number` is the short name reports use ("03" of "auth-03"). `reference` is the task's mark in the
-    plan's Quick Reference list, if it stands there.
+    `number` is the short name reports use ("03" of "auth-03"). `place` is that of its id, or of its row where
+    it has none; `mark` that of its status mark, `file_place` that of its file.
     """
 
     id: str
@@ -58,14 +69,67 @@ class Task:
     status: MarkStatus
     file: str
     type: str
-    span: Span
-    mark: Mark | None = None
-    file_span: Span | None = None
-    reference: Mark | None = None
+    place: RowPlace
+    mark: RowPlace | None = None
+    file_place: RowPlace | None = None
 
     @property
     def done(self) -> bool:
         return self.status is MarkStatus.DONE
+
+    @property
+    def row(self) -> tuple[str, int]:
+        """What tells the rows of a plan apart, also those that share an id."""
+        return self.stage, self.place.line
+
+
+class StageTasks(tuple[Task, ...]):
+    """The tasks of a stage, in order, with what is counted and looked up in them: once, however often the
+    rest of the plan is read anew.
+    """
+
+    @cached_property
+    def done(self) -> int:
+        return sum(task.done for task in self)
+
+    @cached_property
+    def unknown(self) -> int:
+        """The number of tasks whose mark nobody knows."""
+        return sum(task.status is MarkStatus.UNKNOWN for task in self)
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The file of each task, "" for one that names none."""
+        return tuple(task.file for task in self)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Task]:
+        """Tasks by id. Of two rows with one id the open one speaks for both: done only when both are."""
+        return _by_id(self)
+
+    @cached_property
+    def names(self) -> Mapping[str, frozenset[str]]:
+        """Every name of the tasks (in small letters) to the ids of those that have it."""
+        found: dict[str, frozenset[str]] = {}
+        for task in self:
+            file = task.file.rsplit("/", 1)[-1]
+            own = frozenset((task.id,))
+            for name in (task.id, task.number, task.number.lstrip("0"), file, file.removesuffix(".md")):
+                if name:
+                    name = name.lower()
+                    found[name] = found[name] | own if name in found else own
+        return found
+
+
+def _by_id(tasks: Iterable[Task]) -> dict[str, Task]:
+    found: dict[str, Task] = {}
+    for task in tasks:
+        if task.id not in found or (found[task.id].done and not task.done):
+            found[task.id] = task
+    return found
+
+
+NO_TASKS = StageTasks()
 
 
 class Count(NamedTuple):
@@ -80,13 +144,14 @@ class Count(NamedTuple):
 class Stage:
     """A group of tasks worked on together ("Phase 1: Foundation" of a MASTER_PLAN.md).
 
-    `summary` is the stage's mark in the Progress Summary table, `tally` its "2/4" there.
+    `tasks` have their places counted from the first line of `span`. `summary` is the stage's mark in the
+    Progress Summary table, `tally` its "2/4" there.
     """
 
     id: str
     title: str
     span: Span
-    tasks: tuple[Task, ...] = ()
+    tasks: StageTasks = NO_TASKS
     summary: Mark | None = None
     tally: Count | None = None
 
@@ -96,7 +161,12 @@ class Stage:
 
     @property
     def done(self) -> int:
-        return sum(task.done for task in self.tasks)
+        return self.tasks.done
+
+    def span_of(self, place: RowPlace) -> Span:
+        """The span of a place in the text."""
+        line = self.span.line + place.line
+        return Span(line, place.column, line, place.end_column)
 
     @property
     def is_complete(self) -> bool:
@@ -108,8 +178,10 @@ class Plan:
     """A whole plan. `problems` are ready to become findings of the plan's file.
 
     `substance` is a digest of what a person approves: titles, stages, tasks and prose, without any
-    status mark or progress figure, so that ticking a task off leaves it as it is. `claims` are other ids (in
+    status mark or progress figure, so that ticking a task off leaves it as it is. `references` are the marks
+    of tasks in the plan's Quick Reference list, by the rows of the tasks. `claims` are other ids (in
     small letters) that the tasks' own files give, each to the id of its row; one that two give is left out.
+    `memory` is what its dialect may go on from when it reads a later text; it is no part of the value.
     """
 
     title: str
@@ -118,33 +190,54 @@ class Plan:
     substance: str
     count: Count | None = None
     problems: tuple[Problem, ...] = ()
+    references: Mapping[tuple[str, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
     claims: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    memory: Mapping[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
         """The tasks of all stages, in order."""
-        return tuple(task for stage in self.stages for task in stage.tasks)
+        return tuple(chain.from_iterable(stage.tasks for stage in self.stages))
+
+    @cached_property
+    def _stages(self) -> Mapping[str, Stage]:
+        return {stage.id: stage for stage in self.stages}
+
+    def span(self, task: Task, place: RowPlace | None = None) -> Span:
+        """The span in the text of a task's place, or of another place in its stage."""
+        return self._stages[task.stage].span_of(place or task.place)
+
+    def tasks_at(self, line: int) -> Iterator[Task]:
+        """The tasks whose row is a line of the text."""
+        stages = (stage for stage in self.stages if stage.span.line <= line)
+        return (task for s in stages for task in s.tasks if s.span.line + task.place.line == line)
+
+    def reference(self, task: Task) -> Mark | None:
+        """The mark of a task in the Quick Reference, if it stands there."""
+        return self.references.get(task.row)
 
     @cached_property
     def by_id(self) -> Mapping[str, Task]:
         """Tasks by id. Of two rows with one id the open one speaks for both: done only when both are."""
-        names: dict[str, Task] = {}
-        for task in self.tasks:
-            if task.id not in names or (names[task.id].done and not task.done):
-                names[task.id] = task
-        return MappingProxyType(names)
+        stages = [stage.tasks.by_id for stage in self.stages]
+        found: dict[str, Task] = {}
+        for tasks in stages:
+            found.update(tasks)
+        is_unique = len(found) == sum(map(len, stages))
+        return MappingProxyType(found if is_unique else _by_id(self.tasks))
 
     @cached_property
     def names(self) -> Mapping[str, str]:
         """Every name of each task (in small letters) to its id; one that two tasks share is left out."""
-        found: dict[str, set[str]] = {}
-        for task in self.tasks:
-            file = task.file.rsplit("/", 1)[-1]
-            for name in (task.id, task.number, task.number.lstrip("0"), file, file.removesuffix(".md")):
-                if name:
-                    found.setdefault(name.lower(), set()).add(task.id)
+        stages = [stage.tasks.names for stage in self.stages]
+        found: dict[str, frozenset[str]] = {}
+        for names in stages:
+            for name in found.keys() & names.keys():
+                names = {**names, name: found[name] | names[name]}
+            found.update(names)
+        unique = {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1}
         aliases = {name: task for name, task in self.claims.items() if name not in found}
-        return aliases | {name: ids.pop() for name, ids in found.items() if len(ids) == 1}
+        return aliases | unique
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +276,8 @@ class Dialect:
     line in `dialects.DIALECTS`.
 
     - `about` names it in completion; `lacks` completes "holds no ..." for a text that is no such plan.
-    - `read` gives None when the text holds no plan of this dialect; `read_task` reads a task's own file.
+    - `read` gives None when the text holds no plan of this dialect; `read_again` gives what `read` does, and
+      may take what did not change from a plan that was read before. `read_task` reads a task's own file.
     - `marks` has what the characters of a box say, the one that is written before its variants; `mark_place`
       matches the text before a cursor where a mark is to be completed.
     - `columns`: a text has a table with these columns exactly if `read` finds a plan in it.
@@ -206,6 +300,7 @@ class Dialect:
     new_files: Mapping[PlanEdit, Callable[..., dict[str, str]]] = field(default_factory=dict)
     sync_summaries: Callable[[str], str] | None = None
     new_tasks: Callable[[str, Sequence[Mapping[str, object]]], list[dict[str, str]]] | None = None
+    read_again: Callable[[str, Plan], Plan | None] | None = None
     draft_task: Callable[[Task, str], str] | None = None
 
     @property
@@ -215,6 +310,10 @@ class Dialect:
         for mark, status in self.marks.items():
             marks.setdefault(status, mark)
         return marks
+
+    def read_after(self, text: str, before: Plan | None) -> Plan | None:
+        """What `read` gives; sooner where a plan is known that was read `before` from a like text."""
+        return self.read_again(text, before) if self.read_again and before else self.read(text)
 
     def edit(self, name: str, text: str, arguments: Sequence[Any]) -> str:
         """The text after an edit. Raises ValueError when there is no such edit, or it cannot be made."""

@@ -318,7 +318,7 @@ class TaskBoard:
         path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
         actor, files = claim.actor if claim else None, self.files.get(task.file, ())
         return TaskState(
-            task.id, task.title, state, blocked_by, actor, path, task.span.line, files, self.agent
+            task.id, task.title, state, blocked_by, actor, path, self.plan.span(task).line, files, self.agent
         )
 
     @cached_property

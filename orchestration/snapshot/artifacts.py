@@ -110,10 +110,9 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     if left := declared.unfilled_gap(file.text):
         return _invalidate(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
     if declared.kind in DIALECTS:
-        dialect = DIALECTS[declared.kind]
-        plan: Plan | None = reader.parse_cached(declared.kind, file, dialect.read)
+        plan = read_plan(declared.kind, file, reader)
         if plan is None:
-            return _invalidate(artifact, f"holds no {dialect.lacks}", reader)
+            return _invalidate(artifact, f"holds no {DIALECTS[declared.kind].lacks}", reader)
         reader.add_findings(file.path, plan.problems)
         return artifact._replace(state=ArtifactStatus.VALID, data=plan)
     read = KINDS[declared.kind].read
@@ -136,6 +135,18 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     reader.add_findings(file.path, unknown.problems)
     data = lay_under(data, dict(declared.defaults))
     return artifact._replace(state=ArtifactStatus.VALID, data=data, unknown=unknown.paths)
+
+
+def read_plan(kind: str, file: File, reader: RunReader) -> Plan | None:
+    """The plan in a file; what did not change since it was last read there is not read again."""
+    newest = (f"newest {kind}", file.path)
+    before: Plan | None = None
+    if newest in reader.parsed:
+        before = reader.parsed[newest]
+    plan = reader.parse_cached(kind, file, lambda text: DIALECTS[kind].read_after(text, before))
+    if plan is not None:
+        reader.parsed[newest] = plan
+    return plan
 
 
 def is_contradictory(document: ParsedText) -> bool:

@@ -22,6 +22,7 @@ from ..markdown.tables import tables
 from ..states import RecordKind
 from ..vfs.files import File, Files, excess, join, natural
 from ..vfs.glob import TooManyFolders, fits, glob, leads_to
+from .artifacts import read_plan
 from .read_log import RunReader
 
 # The most steps of one `where` of a marker: each definition asks each folder.
@@ -281,7 +282,7 @@ def _has_table(test: MarkerTest, workflow: Workflow, file: File, reader: RunRead
     plan, dialect = workflow.plan, workflow.dialect
     if plan and dialect and plan.paths == (test.file,) and wanted == dialect.columns:
         # The plan's reader looks for the same columns, and its parse is kept: reading the run needs it again.
-        return reader.parse_cached(plan.kind, file, dialect.read) is not None
+        return read_plan(plan.kind, file, reader) is not None
     headers = reader.parse_cached("headers of tables", file, _headers)
     return any(wanted <= header for header in headers)
 

@@ -249,8 +249,13 @@ class RunReader:
         if run not in self._filled:
             entries = self.files.list(run).items()
             prefix = f"{run}/" if run else ""
+            # Nearly every name is a file that is too large to be blank.
             self._filled[run] = frozenset(
-                name for name, entry in entries if self.is_filled(prefix + name, entry)
+                [
+                    name
+                    for name, entry in entries
+                    if (entry.size > SMALL and entry.kind == "file") or self.is_filled(prefix + name, entry)
+                ]
             )
         missing: set[str] = set()
         for name in names - self._filled[run]:

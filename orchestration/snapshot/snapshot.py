@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..definition.inputs import Artifact
@@ -18,7 +19,7 @@ from ..journal.baseline import RatchetBaseline, read_baseline
 from ..journal.journal import Claim, Journal, Record
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
-from ..plans.model import MarkStatus, Plan, Task, TaskFile
+from ..plans.model import Plan, StageTasks, Task, TaskFile
 from ..plans.schedule import resolve
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, digest_of, join
@@ -37,8 +38,16 @@ WHOLE_PLAN = 500
 
 
 @dataclass(frozen=True, slots=True)
+class StageItems:
+    """The tasks of a stage, and their items as guards see them."""
+
+    tasks: StageTasks
+    index: Index
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """The facts of a plan that guards see; they live as long as the parsed plan."""
+    """The facts of a plan that guards see; they live as long as the parsed plan, those of a stage longer."""
 
     files: list[str]
     names: frozenset[str]
@@ -47,14 +56,11 @@ class PlanFacts:
     done: int = 0
     total: int = 0
     unknown: int = 0
+    items: Mapping[str, StageItems] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan) -> PlanFacts:
-        """The facts of a parsed plan."""
-        names = ("id", "number", "title", "stage", "done", "status", "file", "type")
-        items = [{name: getattr(task, name) for name in names} for task in plan.tasks]
-        for item in items:
-            item["status"] = item["status"].value
+    def of(cls, plan: Plan, before: PlanFacts | None = None) -> PlanFacts:
+        """The facts of a parsed plan; a stage that has the tasks that it had `before` keeps its items."""
         stages = [
             {
                 "id": stage.id,
@@ -66,10 +72,25 @@ class PlanFacts:
             }
             for stage in plan.stages
         ]
-        files = [task.file for task in plan.tasks]
+        known = before.items if before else {}
+        items = {
+            stage.id: found
+            if (found := known.get(stage.id)) and found.tasks is stage.tasks
+            else StageItems(stage.tasks, Index(list(map(_item, stage.tasks))))
+            for stage in plan.stages
+        }
+        files = list(chain.from_iterable(each.tasks.files for each in items.values()))
+        whole = Index(list(chain.from_iterable(each.index.items for each in items.values())))
+        unknown = sum(each.tasks.unknown for each in items.values())
         done, total = (sum(stage[key] for stage in stages) for key in ("done", "total"))
-        unknown = sum(task.status is MarkStatus.UNKNOWN for task in plan.tasks)
-        return cls(files, frozenset(files), Index(items), stages, done, total, unknown)
+        return cls(files, frozenset(files), whole, stages, done, total, unknown, items)
+
+
+def _item(task: Task) -> dict[str, str | bool]:
+    return {
+        "id": task.id, "number": task.number, "title": task.title, "stage": task.stage, "done": task.done,
+        "status": task.status.value, "file": task.file, "type": task.type,
+    }  # fmt: skip
 
 
 class RecordOrigin(NamedTuple):
@@ -213,16 +234,21 @@ class Snapshot:
         plan, artifact = self.plan, self.workflow.plan
         if plan is None or artifact is None:
             return PlanFacts([], frozenset(), Index(()), [])
-        key = (f"parts of {artifact.kind}", self.reader.reads[self.plan_path])
-        if key not in self.reader.parsed:
-            self.reader.parsed[key] = PlanFacts.of(plan)
-        return self.reader.parsed[key]
+        parsed, kind = self.reader.parsed, f"parts of {artifact.kind}"
+        key, newest = (kind, self.reader.reads[self.plan_path]), (f"newest {kind}", self.plan_path)
+        before: PlanFacts | None = None
+        if newest in parsed:
+            before = parsed[newest]
+        if key not in parsed:
+            parsed[key] = PlanFacts.of(plan, before)
+        parsed[newest] = parsed[key]
+        return parsed[key]
 
     @cached_property
     def task_paths(self) -> tuple[str, ...]:
         """The files that the plan's tasks name, from the root, in the order of the plan."""
         prefix = f"{self.run}/" if self.run else ""
-        return tuple(prefix + name for name in self.plan_facts.files)
+        return tuple([prefix + name for name in self.plan_facts.files])
 
     @cached_property
     def tasks(self) -> Tasks:
@@ -242,7 +268,15 @@ class Snapshot:
                 "requires_ux_dx_review": detail.requires_ux_dx_review,
             }
 
-        return Tasks(self.plan_facts.index, self.plan_facts.stages, read_details)
+        facts = self.plan_facts
+        by_stage = {name: each.index for name, each in facts.items.items()}
+
+        def stage_of(name: str) -> str | None:
+            task = plan.by_id.get(name)
+            return task.stage if task else None
+
+        is_unique = len(plan.by_id) == len(plan.tasks)
+        return Tasks(facts.index, facts.stages, read_details, by_stage, stage_of if is_unique else None)
 
     @cached_property
     def _task_files(self) -> dict[str, TaskFile]:
@@ -343,7 +377,7 @@ def task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, l
         missing = snapshot.reader.read(below(run, task.file)).why_missing
         what = "is still a form to fill in" if task.file in blank else missing
         why = f": {task.file} {what}" if task.file else " names no file"
-        span = task.file_span or task.span
+        span = plan.span(task, task.file_place)
         findings.append(finding(Problem("artifact-missing", task.id + why, span), path))
     if len(without) > MOST_FINDINGS:
         message = f"and {len(without) - MOST_FINDINGS} more task files do not exist"

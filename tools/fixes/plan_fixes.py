@@ -59,7 +59,8 @@ def sync_plan(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFi
 @in_plan
 def set_mark(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """A status mark that is not known: each of the known ones; a summary's follows from the task rows."""
-    task = next((task for task in plan.tasks if task.mark and task.mark.span == ctx.finding.span), None)
+    marked = (task for task in plan.tasks if task.mark and plan.span(task, task.mark) == ctx.finding.span)
+    task = next(marked, None)
     if task is None and "~~" in ctx.marked_text:
         yield QuickFix("Remove the strike", (ctx.replace(ctx.marked_text.replace("~~", "")),))
         return
@@ -70,8 +71,8 @@ def set_mark(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix
     for status, mark in sorted(dialect.mark_of.items(), key=lambda item: item[1] != meant):
         text = apply_edits(ctx.text, [Replacement(ctx.span, f"[{mark}]")])
         # What repeats the mark is kept in step with it, where the row can be read then.
-        marked = dialect.read(text)
-        if marked and task.id in marked.by_id:
+        after = dialect.read(text)
+        if after and task.id in after.by_id:
             text = dialect.edit(PlanEdit.SET_STATUS, text, (task.id, mark))
         title = f"Mark {task.id} as {STATUS_MEANING[status]}: [{mark}]"
         yield QuickFix(title, (ctx.edit(text),), preferred=mark == meant)
@@ -98,7 +99,7 @@ def set_task_id(ctx: FixContext) -> Iterator[QuickFix]:
 @in_plan
 def rename_duplicate(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
     """Two tasks or two phases with one id: the second gets a free one, or its row goes."""
-    task = _task_at(plan, ctx.span.line)
+    task = next(plan.tasks_at(ctx.span.line), None)
     if task is None:
         match = _PHASE_NUMBER.search(ctx.lines[ctx.span.line])
         numbers = [int(stage.id) for stage in plan.stages if stage.id.isdecimal()]
@@ -117,10 +118,6 @@ def rename_duplicate(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[
     yield QuickFix("Remove this row", (ctx.delete_line(),))
 
 
-def _task_at(plan: Plan, line: int) -> Task | None:
-    return next((task for task in plan.tasks if task.span.line == line), None)
-
-
 def _task_file(ctx: FixContext, file: str, task: Task, plan: Plan) -> tuple[Edit, ...]:
     """A new task file that its reader finds nothing wrong with, unless there is one."""
     folder, dialect = parent(ctx.finding.path), ctx.dialect
@@ -133,7 +130,8 @@ def _task_file(ctx: FixContext, file: str, task: Task, plan: Plan) -> tuple[Edit
 @in_plan
 def draft_task_file(ctx: FixContext, plan: Plan, _: Dialect) -> Iterator[QuickFix]:
     """A plan's row names a file that is not there: a draft of it. Other artifacts are work to be done."""
-    task = next((task for task in plan.tasks if (task.file_span or task.span) == ctx.finding.span), None)
+    named = (task for task in plan.tasks if plan.span(task, task.file_place) == ctx.finding.span)
+    task = next(named, None)
     if task and task.file:
         drafted = _task_file(ctx, task.file, task, plan)
         yield QuickFix(f"Draft the task file {task.file}", drafted, preferred=True)
@@ -166,7 +164,7 @@ def _add_meta_list(ctx: FixContext) -> Iterator[QuickFix]:
 
 @in_plan
 def _complete_row(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
-    task, missing = _task_at(plan, ctx.span.line), ctx.finding.data.get("missing")
+    task, missing = next(plan.tasks_at(ctx.span.line), None), ctx.finding.data.get("missing")
     new = _next_task(dialect, ctx.text, task.title or "task") if task else None
     if task is None or new is None:
         return
@@ -196,12 +194,13 @@ def add_test_task(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[Qui
     if stage is None or new is None:
         return
     last = stage.tasks[-1]
-    row = ctx.lines[last.span.line]
+    line = plan.span(last).line
+    row = ctx.lines[line]
     new_cells = ((last.id, new["id"]), (last.file, new["file"]), (last.title, new["title"]))
     for old, text in (*new_cells, (last.type, "test")):
         row = row.replace(old, text, 1) if old else row
     row = re.sub(r"\[.\](?=[`*_ \t|]*$)", "[ ]", row)
-    with_row = apply_edits(ctx.text, [], [Insertion(last.span.line + 1, [row])])
+    with_row = apply_edits(ctx.text, [], [Insertion(line + 1, [row])])
     after = dialect.read(with_row)
     task = after.by_id.get(new["id"]) if after else None
     if after is not None and task is not None and len(after.tasks) == len(plan.tasks) + 1:

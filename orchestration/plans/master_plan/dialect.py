@@ -14,6 +14,7 @@ DIALECT = Dialect(
     about="a plan with stages and tasks",
     lacks="table with Task ID, File and Status",
     read=read,
+    read_again=read,
     marks=MARKS,
     mark_place=re.compile(r"[^|]*+\|.*\[.?$"),
     read_task=read_task,

@@ -17,7 +17,7 @@ from ...markdown import document as markdown
 from ...markdown.document import MarkdownDocument
 from ...markdown.line_edits import Replacement, apply_edits
 from ...markdown.tables import tables
-from ..model import MarkStatus, Plan, Stage, Task
+from ..model import Mark, MarkStatus, Plan, Stage, StageTasks, Task
 from .new_stage import added_entries, added_stage, added_summary_row, one_line, plan_tasks
 from .reader import RADIO, header_fields, read
 from .rows import MARK_OF, MARKS
@@ -70,9 +70,9 @@ def sync_summaries(text: str) -> str:
     done = sum(stage.done for stage in plan.stages)
     replacements = [
         *(
-            Replacement(t.reference.span, MARK_OF[t.status])
-            for t in plan.tasks
-            if t.reference and t.status not in (MarkStatus.UNKNOWN, t.reference.status)
+            Replacement(mark.span, MARK_OF[task.status])
+            for task in plan.tasks
+            if (mark := plan.reference(task)) and task.status not in (MarkStatus.UNKNOWN, mark.status)
         ),
         *_summary_marks(plan.stages, with_unknown=True),
         *_tallies(document, plan.stages),
@@ -146,13 +146,16 @@ def _plan(text: str) -> Plan:
 def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStatus, mark: str) -> str:
     """The text with a status, written as `mark`, for some tasks, and all that adds them up."""
     document = markdown.read(text, rescue=True)
-    spans = {task.span for task in chosen}
+    rows = {task.row for task in chosen}
     stages = [
-        replace(stage, tasks=tuple(replace(t, status=status) if t.span in spans else t for t in stage.tasks))
+        replace(
+            stage, tasks=StageTasks(replace(t, status=status) if t.row in rows else t for t in stage.tasks)
+        )
         for stage in plan.stages
     ]
     touched = {task.stage for task in chosen}
-    places = [place for task in chosen for place in (task.mark, task.reference) if place]
+    places = [Mark(task.status, plan.span(task, task.mark)) for task in chosen if task.mark]
+    places += filter(None, map(plan.reference, chosen))
     replacements = [
         *(Replacement(place.span, mark) for place in places if place.status != status),
         *_summary_marks([stage for stage in stages if stage.id in touched]),
@@ -160,7 +163,7 @@ def _with_status(text: str, plan: Plan, chosen: Sequence[Task], status: MarkStat
         *_totals(document, plan, sum(stage.done for stage in stages), len(plan.tasks)),
     ]
     # Rows too short to have a mark get it, with the cells that they lack before it.
-    short = {task.span.line for task in chosen if task.mark is None}
+    short = {plan.span(task).line for task in chosen if task.mark is None}
     for table in tables(document) if short else ():
         column = table.columns.get("status", -1)
         for row in (row for row in table.rows if row.line in short):

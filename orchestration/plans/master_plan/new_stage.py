@@ -164,7 +164,7 @@ def added_stage(document: MarkdownDocument, plan: Plan, title: str, new: Sequenc
         position = last.end
     else:
         # The document's own title is no bound for a table below it.
-        line = max((task.span.line for task in stage.tasks), default=stage.span.line)
+        line = max((plan.span(task).line for task in stage.tasks), default=stage.span.line)
         below = (heading.span.line for heading in document.headings if heading.span.line > line)
         position = next(below, len(lines))
     task_tables = [table for table in tables(document) if table.columns.keys() >= TASK_COLUMNS]
@@ -206,7 +206,7 @@ def added_summary_row(
 
 def added_entries(document: MarkdownDocument, plan: Plan, new: Sequence[NewTask]) -> Iterator[Insertion]:
     """The new tasks' lines behind the last one of the Quick Reference, where there is one."""
-    listed = [(task.reference.span, task) for task in plan.tasks if task.reference]
+    listed = [(mark.span, task) for task in plan.tasks if (mark := plan.reference(task))]
     if not listed:
         return
     (line, column, _, _), task = max(listed, key=lambda place: place[0])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...findings import Problem, Severity, Span
 from ...markdown.document import Heading, MarkdownDocument
 from ...markdown.inline_text import name_of, split_remark, strip_markup
-from ...markdown.tables import Cell, Parts, Row, Table
-from ..model import Mark, MarkStatus, Task
+from ...markdown.tables import Cell, Row, Table
+from ..model import Mark, MarkStatus, RowPlace, StageTasks, Task
 
 MARKS: Mapping[str, MarkStatus] = MappingProxyType({
     " ": MarkStatus.TODO, "x": MarkStatus.DONE, "X": MarkStatus.DONE, "~": MarkStatus.IN_PROGRESS,
@@ -150,92 +151,127 @@ _GROUPS = ("id", "number", "title", "status", "file", "type")
 _WIDEST = 20
 
 
+class StageRows:
+    """The tasks of a stage, and the notes about them of each of its tables, by lines of the table's section.
+
+    Two are the same only if they are one object.
+    """
+
+    def __init__(self, tasks: StageTasks, notes: Sequence[Notes]) -> None:
+        self.tasks, self.notes = tasks, notes
+        self.ids = frozenset(task.id.lower() for task in tasks)
+        self.files = frozenset(filter(None, tasks.files))
+        self.file_count = len(tasks) - tasks.files.count("")
+        # A table without a Type is judged by the names of the files (`04-phase-1-tests.md`).
+        self.has_test = any("test" in (task.type or task.file).lower() for task in tasks)
+
+
 class TaskRows:
-    """Reads the rows of task tables; `notes` collects what is wrong with them.
+    """Reads the rows of task tables.
 
     The pattern of ordinary rows is made once, for the columns of the largest table: a plan's tables nearly
     always have the same.
     """
 
-    def __init__(self, tables: Sequence[Table], notes: Notes) -> None:
-        self.notes = notes
+    def __init__(self, tables: Sequence[Table]) -> None:
         self.columns = _columns(max(tables, key=lambda table: len(table.rows)))
-        self.pattern: re.Pattern[str] | None = None
-        width, *places = self.columns
-        if width <= _WIDEST:
-            cells = dict(zip(places, _ORDINARY_CELLS.values(), strict=True))
-            row = r"\|".join(cells.get(index, _ANY) for index in range(width))
-            optional = zip(("title", "type"), places[3:], strict=True)
-            absent = "".join(f"(?P<{group}>)" for group, place in optional if place < 0)
-            self.pattern = re.compile(rf"[ \t]*+\|{row}\|[ \t]*+{absent}")
+        self.pattern = _ordinary_row(self.columns)
 
-    def tasks(self, tables: Sequence[Table], stage: str) -> Iterator[Task]:
-        """The tasks of a stage in order; a row that lacks something is a task too, and a problem."""
+    def read(self, tables: Sequence[tuple[int, Table]], stage: str) -> StageRows:
+        """The rows of a stage's tables, each with the number of lines between its stage and its section.
+
+        A row that lacks something is a task too, and a problem.
+        """
+        tasks: list[Task] = []
+        notes: list[Notes] = []
         number = 1
         # Types are a few words, repeated in row after row.
         types: dict[str, str] = {}
-        for table in tables:
+        for shift, table in tables:
             columns = _columns(table)
             pattern = self.pattern if columns == self.columns else None
+            notes.append(Notes([], []))
+            progress = notes[-1].progress
             for row in table.rows:
                 match = pattern.fullmatch(row.text) if pattern else None
                 if match:
                     name, digits, title, status, file, word = match.group(*_GROUPS)
                     if word not in types:
                         types[word] = strip_markup(word.strip())
-                    line = row.line
-                    span = Span(line, match.start("id"), line, match.end("id"))
-                    file_span = Span(line, match.start("file"), line, match.end("file"))
-                    mark = Mark(
-                        _STATUSES[status], Span(line, match.start("status"), line, match.end("status"))
-                    )
-                    self.notes.progress.append(mark.span)
-                    title = strip_markup(title.strip())
-                    yield Task(
-                        name, digits, title, stage, mark.status, file, types[word], span, mark, file_span
-                    )
+                    line = row.line + shift
+                    start, end = match.span("status")
+                    progress.append(Span(row.line, start, row.line, end))
+                    tasks.append(
+                        Task(
+                            name, digits, strip_markup(title.strip()), stage, _STATUSES[status], file,
+                            types[word], RowPlace(line, *match.span("id")), RowPlace(line, start, end),
+                            RowPlace(line, *match.span("file")),
+                        )
+                    )  # fmt: skip
                 else:
                     parts = row.parts()
                     # A row of nothing but empty cells is a gap, not work.
                     if not any(map(str.strip, parts.texts)):
                         continue
-                    yield self._task(row, parts, columns, f"{stage}-row-{number}", stage)
+                    cells = list(map(parts.cell, columns[1:]))
+                    fallback = f"{stage}-row-{number}"
+                    tasks.append(_task(row, len(parts.texts), cells, fallback, stage, shift, notes[-1]))
                 number += 1
+        return StageRows(StageTasks(tasks), notes)
 
-    def _task(self, row: Row, parts: Parts, columns: Sequence[int], fallback: str, stage: str) -> Task:
-        notes = self.notes
-        id_cell, file_cell, status_cell, title_cell, type_cell = map(parts.cell, columns[1:])
-        file, file_span = file_in(file_cell, row) if file_cell else ("", None)
-        name = text_of(id_cell)
-        count = len(parts.texts)
-        if not (id_cell and file_cell and status_cell) or count > row.columns:
-            notes.add("task-unreadable", f"this row has {count} cells, its header {row.columns}", row.span)
-        elif not name:
-            notes.add("task-unreadable", "this row has no task id", id_cell.span, missing="id")
-        elif not file:
-            notes.add("task-unreadable", "this row names no file", file_cell.span, missing="file")
-        mark = read_mark(status_cell, "the task counts as not done", notes) if status_cell else None
-        if any(cell and "~~" in cell.text for cell in (id_cell, file_cell)):
-            message = "this row is struck out, so its task counts as not done; remove the row or the strike"
-            notes.add("marker-unknown", message, row.span)
-            mark = mark and mark._replace(status=MarkStatus.UNKNOWN)
-        base = file.rpartition("/")[2]
-        # Reports use the digits that end the id, else those that the file begins with, else the id.
-        digits = _TRAILING_DIGITS.search(name) or _DIGITS.match(base)
-        return Task(
-            id=name or base.removesuffix(".md") or fallback,
-            number=(digits[0] if digits else name) or fallback,
-            title=text_of(title_cell),
-            stage=stage,
-            status=mark.status if mark else MarkStatus.UNKNOWN,
-            file=file,
-            type=text_of(type_cell),
-            span=id_cell.span if id_cell and name else row.span,
-            mark=mark,
-            file_span=file_span,
-        )
+
+def _task(
+    row: Row, count: int, cells: Sequence[Cell | None], fallback: str, stage: str, shift: int, notes: Notes
+) -> Task:
+    """The task of a row that is not ordinary, read by its cells."""
+    id_cell, file_cell, status_cell, title_cell, type_cell = cells
+    file, file_span = file_in(file_cell, row) if file_cell else ("", None)
+    name = text_of(id_cell)
+    if not (id_cell and file_cell and status_cell) or count > row.columns:
+        notes.add("task-unreadable", f"this row has {count} cells, its header {row.columns}", row.span)
+    elif not name:
+        notes.add("task-unreadable", "this row has no task id", id_cell.span, missing="id")
+    elif not file:
+        notes.add("task-unreadable", "this row names no file", file_cell.span, missing="file")
+    mark = read_mark(status_cell, "the task counts as not done", notes) if status_cell else None
+    if any(cell and "~~" in cell.text for cell in (id_cell, file_cell)):
+        message = "this row is struck out, so its task counts as not done; remove the row or the strike"
+        notes.add("marker-unknown", message, row.span)
+        mark = mark and mark._replace(status=MarkStatus.UNKNOWN)
+    base = file.rpartition("/")[2]
+    # Reports use the digits that end the id, else those that the file begins with, else the id.
+    digits = _TRAILING_DIGITS.search(name) or _DIGITS.match(base)
+    return Task(
+        id=name or base.removesuffix(".md") or fallback,
+        number=(digits[0] if digits else name) or fallback,
+        title=text_of(title_cell),
+        stage=stage,
+        status=mark.status if mark else MarkStatus.UNKNOWN,
+        file=file,
+        type=text_of(type_cell),
+        place=_place(id_cell.span if id_cell and name else row.span, shift),
+        mark=_place(mark.span, shift) if mark else None,
+        file_place=_place(file_span, shift) if file_span else None,
+    )
+
+
+def _place(span: Span, shift: int) -> RowPlace:
+    return RowPlace(span.line + shift, span.column, span.end_column)
 
 
 def _columns(table: Table) -> tuple[int, ...]:
     """The number of columns, and the places of those of `_ORDINARY_CELLS` among them; -1 for one it lacks."""
     return len(table.header), *(table.columns.get(name, -1) for name in _ORDINARY_CELLS)
+
+
+@lru_cache(maxsize=16)
+def _ordinary_row(columns: Sequence[int]) -> re.Pattern[str] | None:
+    """The pattern of ordinary rows of tables with such columns; None for too many of them."""
+    width, *places = columns
+    if width > _WIDEST:
+        return None
+    cells = dict(zip(places, _ORDINARY_CELLS.values(), strict=True))
+    row = r"\|".join(cells.get(index, _ANY) for index in range(width))
+    optional = zip(("title", "type"), places[3:], strict=True)
+    absent = "".join(f"(?P<{group}>)" for group, place in optional if place < 0)
+    return re.compile(rf"[ \t]*+\|{row}\|[ \t]*+{absent}")

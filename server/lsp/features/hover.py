@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.plans.model import STATUS_MEANING, Plan, Task
+from ....orchestration.plans.model import STATUS_MEANING, Mark, Plan, Task
 from ....orchestration.plans.schedule import StageState, resolve
 from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, GateState, PhaseState
@@ -72,13 +72,14 @@ def _in_plan(
             ready = [task.id for task in state.tasks if task.state == "ready"]
             about = f"{state.title}: {state.done} of {state.total} done"
             return stage.span, [(f"phase {state.id}", about), ("can start now", ", ".join(ready[:10]))]
-        for mark in (stage.summary, *(m for t in stage.tasks for m in (t.mark, t.reference))):
+        of_rows = (Mark(t.status, stage.span_of(t.mark)) for t in stage.tasks if t.mark)
+        for mark in (stage.summary, *of_rows, *map(plan.reference, stage.tasks)):
             if mark and mark.span.line == line and mark.span.column <= column <= mark.span.end_column:
                 marks = (f"[{box}] {STATUS_MEANING[status]}" for status, box in mark_of.items())
                 return mark.span, [("", STATUS_MEANING[mark.status]), ("marks", ", ".join(marks))]
-        task = next((task for task in stage.tasks if task.span.line == line), None)
+        task = next((task for task in stage.tasks if stage.span_of(task.place).line == line), None)
         if task:
-            return task.span, _task(e, task)
+            return stage.span_of(task.place), _task(e, task)
     return None
 
 

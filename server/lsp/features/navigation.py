@@ -40,12 +40,13 @@ def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[l
     if context.is_definition:
         names = names_in(split_lines(context.source))
         places += [(context.path, n.span) for n in names if n.name == word and n.path[0] in _KINDS]
-    e, task = context.evaluation, _task_at(context, word, line)
-    if e and e.plan and task and not context.is_definition:
-        row = e.plan.path, task.span
+    e, plan = context.evaluation, context.plan()
+    task = _task_at(context, plan, word, line) if plan else None
+    if e and e.plan and plan and task and not context.is_definition:
+        row = e.plan.path, plan.span(task)
         file = [(join(e.run, task.file), Span(0, 0, 0, 0))] if task.file else []
         # Who stands in the row wants the file; who stands elsewhere the row.
-        places += [*file, row] if context.is_plan and task.span.line == line else [row, *file]
+        places += [*file, row] if context.is_plan and row[1].line == line else [row, *file]
     locations = [_location(context, path, span) for path, span in places]
     return [each for each in locations if each] or _of_phase(context, word)
 
@@ -55,14 +56,10 @@ def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location |
     return lsp.Location(context.uri(path), text.range(span)) if text else None
 
 
-def _task_at(context: DocumentContext, word: str, line: int) -> Task | None:
+def _task_at(context: DocumentContext, plan: Plan, word: str, line: int) -> Task | None:
     """The task that a word names, else the one whose row the line is."""
-    plan = context.plan()
-    if plan is None:
-        return None
     named = plan.by_id.get(resolve(plan, word) or "") if word else None
-    in_row = (task for task in plan.tasks if context.is_plan and task.span.line == line)
-    return named or next(in_row, None)
+    return named or (next(plan.tasks_at(line), None) if context.is_plan else None)
 
 
 def _of_phase(context: DocumentContext, word: str) -> list[lsp.Location]:
@@ -112,7 +109,8 @@ def _occurrences(context: DocumentContext, path: str, names: Sequence[str]) -> I
 
 def _names_of(context: DocumentContext, word: str, line: int) -> tuple[str, ...]:
     """By which names files may speak of the task or phase at a position; none where it is neither."""
-    task = _task_at(context, word, line)
+    plan = context.plan()
+    task = _task_at(context, plan, word, line) if plan else None
     if task is not None:
         return (task.id, *([task.file.rsplit("/", 1)[-1]] if task.file else []))
     aliases = context.workflow.aliases if context.workflow else {}
@@ -157,15 +155,16 @@ def _symbol(
 
 def _plan(context: DocumentContext, plan: Plan) -> Iterator[lsp.DocumentSymbol]:
     for stage in plan.stages:
-        last = max((task.span.end_line for task in stage.tasks), default=stage.span.end_line)
+        spans = [stage.span_of(task.place) for task in stage.tasks]
+        last = max((span.end_line for span in spans), default=stage.span.end_line)
         end = len(context.text.line(last))
         whole = Span(stage.span.line, stage.span.column, max(last, stage.span.end_line), end)
         name, about = f"{stage.id}. {stage.title}", f"{stage.done} of {stage.total} done"
         symbol = _symbol(context, name, _KIND.Module, stage.span, whole, about)
         symbol.children = [
-            _symbol(context, f"{t.id} {t.title}", _KIND.Method, t.span, about=t.status.replace("_", " "))
-            for t in stage.tasks
-            if t.span.line > stage.span.line or not whole.line
+            _symbol(context, f"{t.id} {t.title}", _KIND.Method, span, about=t.status.replace("_", " "))
+            for t, span in zip(stage.tasks, spans, strict=True)
+            if span.line > stage.span.line or not whole.line
         ]
         yield symbol
 

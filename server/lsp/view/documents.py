@@ -172,7 +172,8 @@ class DocumentContext(NamedTuple):
     def own_plan(self) -> Plan | None:
         """The plan as this text has it, where the document is its run's plan."""
         dialect = self.workflow.dialect if self.workflow else None
-        return dialect.read(self.source) if dialect and self.is_plan else None
+        board = self.evaluation.plan if self.evaluation else None
+        return dialect.read_after(self.source, board.plan) if dialect and board and self.is_plan else None
 
     def plan(self) -> Plan | None:
         """The plan of the run: as this text has it, else as it was evaluated last."""

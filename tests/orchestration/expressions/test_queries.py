@@ -77,6 +77,29 @@ def test_task_files_are_read_for_the_tasks_at_hand_or_for_all_once_a_pattern_ask
     assert asked == ["b", "a", "b"]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {}, {"done": True}, {"stage": "1"}, {"stage": "2", "done": False}, {"stage": "9"},
+        {"stage": ["1", "2"]},
+        {"stage": True}, {"id": "c"}, {"id": ["d", "a", "z", 1, True]}, {"id": 1}, {"id": None}, {"id": []},
+        {"id": ["a", "c"], "stage": "2"}, {"id": ["b", "c"], "done": True},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_unique", [True, False])
+def test_tasks_are_picked_from_the_stages_that_can_hold_them_as_from_all(pattern: dict, is_unique: bool):
+    stages = {"1": "ab", "2": "cd", "3": ""}
+    items = [
+        {"id": name, "stage": stage, "done": name in "ac"}
+        for stage, names in stages.items()
+        for name in names
+    ]
+    by_stage = {stage: Index([item for item in items if item["stage"] == stage]) for stage in stages}
+    stage_of = {item["id"]: item["stage"] for item in items}.get
+    tasks = Tasks(Index(items), (), dict, by_stage, stage_of if is_unique else None)
+    assert tasks.pick(pattern) == Index(items).pick(pattern)
+
+
 def test_no_plan_has_no_tasks_and_no_stage():
     assert Tasks().pick({}) == []
     assert Tasks().open_stage(frozenset(), frozenset()) == {}

@@ -16,11 +16,12 @@ from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.model import (
     Dialect,
-    Mark,
     MarkStatus,
     Plan,
     PlanEdit,
+    RowPlace,
     Stage,
+    StageTasks,
     Task,
 )
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, DiscoverableWorkflow, discover
@@ -56,13 +57,12 @@ def read_list(text: str) -> Plan | None:
     tasks = [
         Task(
             match[2], match[2], match[3], "1", _MARKS.get(match[1], MarkStatus.UNKNOWN), "", "",
-            Span(line, 6, line, 6 + len(match[2])),
-            Mark(_MARKS.get(match[1], MarkStatus.UNKNOWN), Span(line, 2, line, 5)),
+            RowPlace(line, 6, 6 + len(match[2])), RowPlace(line, 2, 5),
         )
         for line, item in enumerate(text.split("\n"))
         if (match := _ITEM.match(item))
     ]  # fmt: skip
-    stage = Stage("1", "All", Span(0, 0, 0, 0), tuple(tasks))
+    stage = Stage("1", "All", Span(0, 0, 0, 0), StageTasks(tasks))
     return Plan("Todo", "", (stage,), digest_of(text.replace("[x]", "[ ]"))) if tasks else None
 
 

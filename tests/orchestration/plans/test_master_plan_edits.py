@@ -482,7 +482,8 @@ def test_an_entry_of_the_quick_reference_looks_like_the_last_one(last: str, expe
     text = f"## Phase 1\n\n{table(task_row(1))}\n## Quick Reference\n\n```text\n{last}\n```\n"
     made = append_stage(text, "X", [])
     assert made.endswith(f"```text\n{last}\n{expected}\n```\n")
-    assert plan_of(made).tasks[1].reference is not None
+    after = plan_of(made)
+    assert after.reference(after.tasks[1]) is not None
 
 
 def test_a_total_without_a_figure_stays() -> None:
@@ -620,7 +621,7 @@ def test_any_stage_is_added_with_its_tasks_and_no_problem(text: str, title: str,
         (task["number"], task["file"], "todo", task["type"]) for task in new
     ]
     assert no_worse(text, made)
-    assert any(task.reference for task in plan.tasks) == all(task.reference for task in added)
+    assert any(map(plan.reference, plan.tasks)) == all(map(after.reference, added))
     kept = iter(made.splitlines())
     changed = ("**Status**", "**Total Tasks**", "**Progress**")
     assert all(line in kept for line in text.splitlines() if not line.startswith(changed))
@@ -647,9 +648,9 @@ if PLANS:
         for stage in plan_of(made).stages:
             made = check_tasks(made, stage.id)
             assert no_worse(text, made)
-        assert all(
-            task.done and task.reference and task.reference.status == "done" for task in plan_of(made).tasks
-        )
+        plan = plan_of(made)
+        assert all(task.done for task in plan.tasks)
+        assert [mark.status for mark in map(plan.reference, plan.tasks) if mark] == ["done"] * len(plan.tasks)
         for task in plan_of(made).tasks:
             assert no_worse(text, set_status(made, task.id, "~"))
 

@@ -15,7 +15,7 @@ from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.master_plan import reader
 from phasekeeper.orchestration.plans.master_plan import rows as task_rows
 from phasekeeper.orchestration.plans.master_plan.reader import read
-from phasekeeper.orchestration.plans.master_plan.rows import MARKS, TASK_COLUMNS, Notes, TaskRows
+from phasekeeper.orchestration.plans.master_plan.rows import MARKS, TASK_COLUMNS, TaskRows
 from phasekeeper.orchestration.plans.master_plan.task_file import read_task
 from phasekeeper.orchestration.plans.model import Plan
 
@@ -117,9 +117,12 @@ def test_every_place_of_a_plan_holds_what_it_says() -> None:
         return lines[span.line][span.column : span.end_column]
 
     first, second = plan.tasks[:2]
-    assert first.mark is not None and second.mark is not None and first.reference is not None
-    assert (at(first.span), at(first.file_span), at(first.mark.span)) == ("shop-01", "01-cart.md", "[x]")
-    assert (at(second.mark.span), at(first.reference.span)) == ("[X]", "[x]")
+    assert first.mark is not None and second.mark is not None and first.file_place is not None
+    places = (first.place, first.file_place, first.mark)
+    assert [at(plan.span(first, place)) for place in places] == ["shop-01", "01-cart.md", "[x]"]
+    reference = plan.reference(first)
+    assert reference is not None
+    assert (at(plan.span(second, second.mark)), at(reference.span)) == ("[X]", "[x]")
     assert plan.stages[0].summary is not None and plan.count is not None
     assert (at(plan.stages[0].span), at(plan.stages[0].summary.span)) == ("Phase 1: Core (3-4h)", "[x]")
     assert at(plan.count.span) == "2/3"
@@ -295,7 +298,7 @@ def test_a_row_with_too_many_cells_or_without_a_file_is_told() -> None:
         ("marker-unknown", "test"),
         ("task-unreadable", "-"),
     ]
-    assert plan_of(text).tasks[1].file_span is None
+    assert plan_of(text).tasks[1].file_place is None
 
 
 @pytest.mark.parametrize(
@@ -312,13 +315,14 @@ def test_the_file_of_a_task_is_read_out_of_its_marks(cell: str, file: str) -> No
     text = table(f"1 | x-01 | {cell} | A | test | [ ]")
     (task,) = plan_of(text).tasks
     assert task.file == file
-    assert task.file_span is not None
-    assert text.split("\n")[2][task.file_span.column : task.file_span.end_column] == file
+    assert task.file_place is not None
+    assert text.split("\n")[2][task.file_place.column : task.file_place.end_column] == file
 
 
 def test_the_place_of_a_file_with_escapes_is_its_cell() -> None:
-    (task,) = plan_of(table(r"1 | x-01 | 01\_a.md | A | test | [ ]")).tasks
-    assert (task.file, task.file_span) == ("01_a.md", Span(2, 13, 2, 21))
+    plan = plan_of(table(r"1 | x-01 | 01\_a.md | A | test | [ ]"))
+    (task,) = plan.tasks
+    assert (task.file, plan.span(task, task.file_place)) == ("01_a.md", Span(2, 13, 2, 21))
 
 
 def test_the_second_row_with_an_id_or_a_file_is_told_and_both_stay() -> None:
@@ -593,7 +597,8 @@ def test_any_plan_reads_back_however_it_is_laid_out(
     found = []
     for task in plan.tasks:
         assert task.mark is not None
-        place = lines[task.mark.span.line][task.mark.span.column : task.mark.span.end_column]
+        line, column, _, end_column = plan.span(task, task.mark)
+        place = lines[line][column:end_column]
         found.append((task.stage, task.id, task.title, task.file, task.status, place))
     assert found == expected
     assert plan.substance == plan_of("\n".join(lines).replace("[x]", "[ ]")).substance
@@ -709,10 +714,10 @@ def test_an_ordinary_row_is_read_as_it_is_cell_by_cell(
     ]
     text = "\n".join(["# P", "|".join(header), "|".join("-" * len(header)), *lines])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task_rows, "_WIDEST", 0)
+        patch.setattr(task_rows, "_ordinary_row", lambda columns: None)
         by_cells = read(text)
     assert by_cells is not None
-    assert vars(plan_of(text)) == vars(by_cells)
+    assert plan_of(text) == by_cells
 
 
 @pytest.mark.parametrize(
@@ -721,7 +726,7 @@ def test_an_ordinary_row_is_read_as_it_is_cell_by_cell(
 def test_the_rows_of_real_plans_are_ordinary(row: str) -> None:
     (found,) = tables(document.read(HEADER + f"| {row} |\n"))
     assert found.columns.keys() >= TASK_COLUMNS
-    pattern = TaskRows([found], Notes([], [])).pattern
+    pattern = TaskRows([found]).pattern
     assert pattern is not None
     assert pattern.fullmatch(found.rows[0].text)
 

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import Claim
-from phasekeeper.orchestration.plans.model import MarkStatus, Plan, Stage, Task, TaskFile
+from phasekeeper.orchestration.plans.model import (
+    MarkStatus,
+    Plan,
+    RowPlace,
+    Stage,
+    StageTasks,
+    Task,
+    TaskFile,
+)
 from phasekeeper.orchestration.plans.schedule import (
     Schedule,
     TaskBoard,
@@ -20,6 +28,7 @@ from phasekeeper.orchestration.plans.schedule import (
 )
 
 SPAN = Span(0, 0, 0, 1)
+PLACE = RowPlace(0, 0, 1)
 
 
 def task(number: int, status: str = MarkStatus.TODO, stage: str = "1") -> Task:
@@ -31,13 +40,13 @@ def task(number: int, status: str = MarkStatus.TODO, stage: str = "1") -> Task:
         MarkStatus(status),
         f"{number:02}-step.md",
         "impl",
-        SPAN,
+        PLACE,
     )
 
 
 def plan(*tasks: Task) -> Plan:
     stages = tuple(dict.fromkeys(one.stage for one in tasks))
-    grouped = [Stage(s, f"Stage {s}", SPAN, tuple(t for t in tasks if t.stage == s)) for s in stages]
+    grouped = [Stage(s, f"Stage {s}", SPAN, StageTasks(t for t in tasks if t.stage == s)) for s in stages]
     return Plan("Plan", "", tuple(grouped), "digest")
 
 
@@ -127,7 +136,7 @@ def test_a_task_that_is_marked_blocked_is_not_handed_out_nor_what_needs_it() -> 
 
 
 def test_a_name_that_two_tasks_share_is_neither() -> None:
-    other = Task("u-03", "03", "Other", "2", MarkStatus.TODO, "other.md", "impl", SPAN)
+    other = Task("u-03", "03", "Other", "2", MarkStatus.TODO, "other.md", "impl", PLACE)
     whole = plan(task(3), other)
     assert resolve(whole, "03") is None
     assert resolve(whole, "u-03") == "u-03"
