@@ -47,6 +47,8 @@ MAX_HASHED_BYTES = 256 * MEBIBYTE
 TEXT_BYTES = 64 * MEBIBYTE
 """So much text is kept; a file that was not asked for for long is read again."""
 _READS = 3
+_LOOK_MS = 10.0
+"""So often a file that may be half saved is read again."""
 _CHUNK = MEBIBYTE
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL)
 
@@ -113,7 +115,7 @@ class DiskFiles:
         while self._grace_left_ms > 0 and (age_ms := abs(time_ns() - file.mtime_ns) / 1e6) < GRACE_MS:
             if not is_partial(File(path), file):
                 break
-            wait_ms = min(GRACE_MS - age_ms, self._grace_left_ms)
+            wait_ms = min(_LOOK_MS, GRACE_MS - age_ms, self._grace_left_ms)
             sleep(wait_ms / 1000)
             self._grace_left_ms -= wait_ms
             file = file_at(self.root, path)

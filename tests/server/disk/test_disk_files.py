@@ -167,7 +167,8 @@ def test_with_grace_what_was_saved_this_moment_and_is_cut_off_is_read_again(
     monkeypatch.setattr(module, "time_ns", lambda: (tmp_path / name).stat().st_mtime_ns)
     files = DiskFiles(tmp_path, grace=True)
     assert files.read(name).text == whole
-    assert waited == [GRACE_MS / 1000]
+    assert len(waited) == 1
+    assert waited[0] < GRACE_MS / 1000
     assert files.read(name).text == whole
 
 
