@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..definition.artifact_kinds import KINDS
+from ..definition.ratchets import Ratchet
 from ..findings import NO_DATA, Finding, Problem, Severity, Span, finding
 from ..states import ArtifactStatus
 from ..vfs.files import MEBIBYTE, Entry, File, Files, digest_of, is_below_root, join, name_in, natural, parent
@@ -53,8 +54,8 @@ class LoosenedValue(NamedTuple):
     """A value of the state that is looser than it was, which does not count.
 
     `names` are the keys on the way to it, and what tells elements of lists apart; `name` is the same for
-    people, `path` the place in the file. `gone`: it is an element that is there no more; `lost`: it, or what
-    it is a value of, is.
+    people, `path` the place in the file, `parts` the declared path with that ratchet. `lost`: the value, or
+    the element that it is a value of, is there no more.
     """
 
     names: tuple[str, ...]
@@ -62,8 +63,14 @@ class LoosenedValue(NamedTuple):
     path: tuple[str | int, ...]
     before: Any
     now: Any
-    gone: bool
+    parts: tuple[str, ...]
+    ratchet: Ratchet
     lost: bool
+
+    @property
+    def gone(self) -> bool:
+        """True if it is an element, and that is there no more."""
+        return self.ratchet.members
 
     @property
     def change(self) -> str:

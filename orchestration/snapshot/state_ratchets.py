@@ -66,9 +66,7 @@ def ratchet_state(
     data = copy.deepcopy(state.data)
     # Members first: what they hold is put into them.
     for each in sorted(loosened, key=lambda each: not each.gone):
-        found = _ratchet_at(declared, each.names)
-        if found:
-            _put_back(data, found[0], each.names, found[1], each.before)
+        _put_back(data, each)
     return state._replace(data=data, loosened=tuple(loosened))
 
 
@@ -106,13 +104,12 @@ def _loosened_values(
     committed = _committed_values(declared, state, reader)
     if committed is None:
         return found
-    before = {each.names: _looser(declared, each, committed.get(each.names)) for each in found}
+    before = {each.names: _looser(each, committed.get(each.names)) for each in found}
     return list(_compare(declared, state, before, now))
 
 
-def _looser(declared: StateFile, loosened: LoosenedValue, committed: Any) -> Any:
-    found = _ratchet_at(declared, loosened.names)
-    return committed if found and found[1].loosens(loosened.before, committed) else loosened.before
+def _looser(loosened: LoosenedValue, committed: Any) -> Any:
+    return committed if loosened.ratchet.loosens(loosened.before, committed) else loosened.before
 
 
 def _compare(
@@ -129,7 +126,7 @@ def _compare(
         # Of an element that is gone every value is told, so that it can be put back as it was.
         is_part = lost and value is not None and not ratchet.members
         if is_part or ratchet.loosens(value, now.get(names)):
-            yield LoosenedValue(names, name, path, value, now.get(names), ratchet.members, lost)
+            yield LoosenedValue(names, name, path, value, now.get(names), parts, ratchet, lost)
 
 
 def _committed_values(
@@ -214,9 +211,10 @@ def _place(parts: _Names, names: _Names, data: Any, by: str) -> tuple[str, _Path
     return shown.removeprefix("."), tuple(path), lost
 
 
-def _put_back(data: Any, parts: _Names, names: _Names, ratchet: Ratchet, value: Any) -> None:
+def _put_back(data: Any, loosened: LoosenedValue) -> None:
     """Set a value at its names; an element that is gone is added as far as it is known."""
-    for number, (part, name) in enumerate(zip(parts, names, strict=True)):
+    parts, ratchet, value = loosened.parts, loosened.ratchet, loosened.before
+    for number, (part, name) in enumerate(zip(parts, loosened.names, strict=True)):
         is_last = number == len(parts) - 1
         if part == "[]":
             if not isinstance(data, list):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition.root_config import PATH, Config, read_config
-from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.definition.root_config import PATH, Config, config_in, read_config
+from phasekeeper.orchestration.findings import Problem, Span
+from phasekeeper.orchestration.vfs.files import File
 
 
 def test_an_empty_configuration_says_nothing():
@@ -56,3 +57,12 @@ def test_the_rest_of_a_configuration_with_a_mistake_counts():
     config = read_config("projects: [a, [b], c]\nparameters: {w: {n: 1}}\nmore: 1\n")
     assert (config.projects, config.of("w")) == (("a", "c"), {"n": 1})
     assert len(config.findings) == 2
+
+
+def test_a_configuration_that_cannot_be_read_sets_nothing_and_is_told():
+    problem = Problem("artifact-unreadable", "the link leads out of the root")
+    config = config_in(File(PATH, problem=problem))
+    assert (config.parameters, config.workflows, config.projects) == ({}, {}, ())
+    [found] = config.findings
+    assert (found.code, found.path, found.message) == ("parameter-invalid", PATH, problem.message)
+    assert config_in(File(PATH)) == Config()

@@ -111,7 +111,14 @@ PLAIN = [
     "state.list.filter(t, t.?needs.orValue([]).exists(n, !(n in items)))", "word.matches('^p[a-z]*$')",
     "word.matches('as')", "items.filter(i, i.matches('^[ab]$'))", "state.none", "state.map.k.none.at.all",
     "unbound", "unbound.a",
-
+    "optional.of(word).orValue('x')", "optional.none().orValue('x')",
+    "optional.of(1).or(optional.of(2)).orValue(3)", "optional.none().or(optional.of(2)).orValue(3)", "optional.of(word).value()",
+    "state.?round.optMap(n, n + 1).orValue(0)", "state.?none.optMap(n, n + 1).orValue(0)",
+    "state.?map.optFlatMap(m, m.?k).hasValue()", "state.?map.optFlatMap(m, m.?none).hasValue()",
+    "state.?list[0].id.orValue('')", "any[?0].orValue('y')", "word.split('s', 0)", "word.split('s', 2)",
+    "word.substring(1, 3)", "word.charAt(1)", "word.charAt(4)", "word.lastIndexOf('s')",
+    "word.lastIndexOf('s', 2)", "['a', 'b'].join('-')", "int(state.ratio)", "int('12')", "int('-3')", "state.ratio / 2.0",
+    "state.ratio / 0.0", "-1.5 / 0.0", "0.0 / 0.0 == 0.0", "state.list[dyn(0)].id",
 ]  # fmt: skip
 
 
@@ -275,6 +282,8 @@ def test_the_keys_of_a_map_come_in_the_order_of_its_file() -> None:
         ("double('1_0')", "double: '1_0' is no number"),
         ("timestamp(9999999999999)", "timestamp: '9999999999999' is no time like 2026-01-31T12:00:00Z"),
         ("1 % 0", "modulus by zero"),
+        ("{'x': 1, 'x': 2}.x", "the key 'x' stands twice in a map"),
+        ("{dyn(1): 2}", "a key of a map is text, this is int"),
     ],
 )
 def test_an_evaluation_that_fails_says_why(source: str, reason: str) -> None:
