@@ -51,6 +51,15 @@ def test_a_task_file_that_no_row_names_keeps_a_run_from_being_complete() -> None
     assert "09-more.md" in run.evaluation.status_reason
 
 
+def test_many_task_files_that_no_row_names_are_told_up_to_a_bound() -> None:
+    run = finished("  ", " ")
+    for number in range(20, 75):
+        run.write(f"{number}-more.md", f"# {number}. More\n")
+    said = run.messages("task-unlisted")
+    assert (len(said), said[-1]) == (51, "tasks/f/MASTER_PLAN.md:: and 5 more task files that no row names")
+    assert run.standing == "active stay 6"
+
+
 def test_a_plan_cut_off_after_its_work_names_what_it_lacks() -> None:
     run = finished("  ", "  ", " ")
     text = plan_text(run)

@@ -381,6 +381,10 @@ def test_a_workflow_needs_a_name_that_can_be_typed(name: str):
             "{kind: files, listed: \"['x']\", of: [a]}",
             "'a' is listed, so it cannot judge others; give it paths or no of",
         ),
+        (
+            "{kind: files, listed: \"['x']\", decided_by: person}",
+            "'a' is listed, so nobody can sign it; give it paths or no decided_by",
+        ),
         ("{kind: json, paths: [a], defaults: [1]}", "expected a map, found a list"),
         ("{kind: jsn, paths: [a]}", "'jsn' is not known here; did you mean 'json'?"),
     ],

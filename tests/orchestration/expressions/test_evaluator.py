@@ -112,12 +112,14 @@ PLAIN = [
     "word.matches('as')", "items.filter(i, i.matches('^[ab]$'))", "state.none", "state.map.k.none.at.all",
     "unbound", "unbound.a",
     "optional.of(word).orValue('x')", "optional.none().orValue('x')",
-    "optional.of(1).or(optional.of(2)).orValue(3)", "optional.none().or(optional.of(2)).orValue(3)", "optional.of(word).value()",
+    "optional.of(1).or(optional.of(2)).orValue(3)",
+    "optional.none().or(optional.of(2)).orValue(3)", "optional.of(word).value()",
     "state.?round.optMap(n, n + 1).orValue(0)", "state.?none.optMap(n, n + 1).orValue(0)",
     "state.?map.optFlatMap(m, m.?k).hasValue()", "state.?map.optFlatMap(m, m.?none).hasValue()",
     "state.?list[0].id.orValue('')", "any[?0].orValue('y')", "word.split('s', 0)", "word.split('s', 2)",
     "word.substring(1, 3)", "word.charAt(1)", "word.charAt(4)", "word.lastIndexOf('s')",
-    "word.lastIndexOf('s', 2)", "['a', 'b'].join('-')", "int(state.ratio)", "int('12')", "int('-3')", "state.ratio / 2.0",
+    "word.lastIndexOf('s', 2)", "['a', 'b'].join('-')", "int(state.ratio)", "int('12')",
+    "int('-3')", "state.ratio / 2.0",
     "state.ratio / 0.0", "-1.5 / 0.0", "0.0 / 0.0 == 0.0", "state.list[dyn(0)].id",
 ]  # fmt: skip
 

@@ -14,6 +14,10 @@ from phasekeeper.orchestration.updates.commands import Command, CommandRefused, 
 from phasekeeper.orchestration.updates.confirmation import Confirmation, confirmation
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
+from tests.verdicts.runs import CONFIG, Run, plan_run
+from tests.verdicts.test_contradictions import EVALUATION, pipeline
+from tests.verdicts.test_loosened_state import tuning
+
 SMALL = parse_workflow(
     """\
 workflow: small
@@ -143,3 +147,42 @@ def test_an_override_shows_the_first_errors_that_it_goes_past() -> None:
         "error in t/c.json",
         "and 1 more errors",
     ]
+
+
+def confirmed(run: Run, act: Command) -> tuple[str, ...]:
+    """The lines that a person reads before an act, without the two that name the run and its phase."""
+    return confirmation(run.trace(), act, NOW).lines[2:]
+
+
+DECISION = {"verdict": "deferred", "next": "review"}
+
+
+def test_an_answer_that_signs_a_file_shows_every_line_of_it() -> None:
+    run = pipeline("accept", {"eval/eval-report.json": EVALUATION})
+    run.write("accept/decision.json", json.dumps(DECISION, indent=1))
+    shown = (
+        "  .ai-tools-chain/tasks/T1/accept/decision.json:",
+        "  | {", '  |  "verdict": "deferred",', '  |  "next": "review"', "  | }",
+    )  # fmt: skip
+    lines = confirmed(run, Command("answer", question="acceptance", option="proposed", why="w"))
+    assert lines[0].startswith("answer: proposed")
+    assert lines[1:6] == shown
+    lines = confirmed(run, Command("answer", question="acceptance"))
+    assert lines[0].startswith("- proposed: ")
+    assert lines[1:6] == shown
+
+
+def test_the_answer_that_accepts_a_state_shows_each_value_that_was_loosened() -> None:
+    run = tuning(issues=[{"id": "I-1", "severity": "critical"}]).commit()
+    run.write("state.json", json.loads(run.files[f"{run.at}/state.json"]) | {"max_iterations": 99})
+    lines = confirmed(run, Command("answer", question="state", option="accept", why="w"))
+    assert lines[0] == f"{run.at}/state.json: max_iterations was 5, now it is 99"
+
+
+def test_the_answer_that_accepts_a_definition_shows_each_parameter_that_was_loosened() -> None:
+    run = plan_run("x ").report("4a", "complete", "02")
+    run.write(f"/{CONFIG}", "parameters: {master-plan: {adoption: auto, fix_iterations: 99}}\n")
+    lines = confirmed(run, Command("answer", question="definition", option="accept", why="w"))
+    assert lines[0] == (
+        f"{CONFIG}: fix_iterations was raised to 99; 3 holds until a person accepts or commits it"
+    )
