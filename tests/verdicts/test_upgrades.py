@@ -50,3 +50,21 @@ def test_a_workflow_that_extends_a_shipped_one_knows_its_earlier_texts() -> None
     workflow = parse_workflow(MINE, "mine.yaml", LIBRARY.source)
     shipped = built_in("artifact-pipeline").released
     assert workflow.released == tuple(digest_of(f"{digest_of(MINE)}\n{digest}") for digest in shipped)
+
+
+ENDED = """\
+workflow: ended
+runs: {at: [r], marker: {file: state.json}}
+state: {file: state.json}
+phase: state.phase
+phases: {one: {rules: [{when: "true", to: two}]}, two: {terminal: complete}}
+"""
+
+
+def test_a_run_that_is_over_is_not_complete_under_another_definition() -> None:
+    run = Run(parse_workflow(ENDED, "ended.yaml"), "r").write("state.json", {"phase": "two"})
+    assert begun_under(run.copy(), run.workflow.digest).standing == "complete stop"
+    run = begun_under(run, "0" * 16)
+    assert run.standing == "active stay two"
+    assert run.evaluation.suggestion.reason == "the definition changed under the run"
+    assert run.answer("definition", "accept").standing == "complete stop"
