@@ -1,4 +1,4 @@
-"""The values that a record keeps, so that a later edit of a state or a parameter cannot loosen them unseen."""
+"""Values that a record keeps, so that a later edit of a state or parameter cannot loosen them unseen."""
 
 from __future__ import annotations
 
