@@ -190,13 +190,6 @@ class RunReader:
         return all(_mark(getattr(self, name)(*subject)) == mark for (name, *subject), mark in asked.items())
 
     @_note_question
-    def exists(self, path: str) -> bool:
-        """True if there is a file, a folder that holds something, or a file that fits a pattern."""
-        if any(character in path for character in "*?["):
-            return bool(self.glob(path))
-        return self.read(path).exists or bool(self.files.list(path))
-
-    @_note_question
     def content_of(self, path: str) -> str:
         """The content at a path in a word, which alone is part of the revision: "missing", "empty" for a file
         of blanks, "unreadable", or "filled" for other files and for a folder that holds something."""

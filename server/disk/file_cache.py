@@ -333,7 +333,7 @@ class FileCache:
         now, problem = listing_at(self.root, folder)
         before = self._listings.get(folder)
         if before is not None and not problem:
-            now = self._with_held(folder, before, now)
+            now = self._keep_gone_names(folder, before, now)
         self._listings[folder] = now
         was_unlisted = self.unlisted_folders.pop(folder, None)
         if problem:
@@ -352,7 +352,9 @@ class FileCache:
                 self._differs(folder, name, before.get(name), now.get(name))
         return now
 
-    def _with_held(self, folder: str, before: Mapping[str, Entry], now: dict[str, Entry]) -> dict[str, Entry]:
+    def _keep_gone_names(
+        self, folder: str, before: Mapping[str, Entry], now: dict[str, Entry]
+    ) -> dict[str, Entry]:
         """The names in a folder, sorted, with those that are gone and held."""
         for name in now if self.saves.holds else ():
             self._as_it_counts(folder, name, before.get(name), now[name])

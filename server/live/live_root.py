@@ -205,7 +205,7 @@ class LiveRoot:
         """
         return min(self._deadlines.wait_ms(), self._holds.wait_ms())
 
-    def held(self, run: str | None = None) -> Set[str]:
+    def held_runs(self, run: str | None = None) -> Set[str]:
         """What stands as before because a file may be half saved, of all or of what concerns a run."""
         held = self._holds.dependants()
         return held if run is None else held & {run, _LIBRARY, _CONFIG}

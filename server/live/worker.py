@@ -180,7 +180,7 @@ class Worker(threading.Thread):
             _freeze_garbage_collector()
         self._publish(root, change, always=True)
         for ready in root.on_scanned:
-            self._call_when_told(root, None, ready)
+            self._call_when_released(root, None, ready)
         root.on_scanned.clear()
         if self._watch and root.live.root in self._roots:
             self._refresh_newly_watched(self._with_watcher(self._check))
@@ -207,15 +207,15 @@ class Worker(threading.Thread):
         if run is None:
             self._take_hints()
         self._refresh(root, partial(root.live.look_again, run))
-        self._call_when_told(root, run, lambda: result.set_result(None))
+        self._call_when_released(root, run, lambda: result.set_result(None))
 
-    def _call_when_told(self, root: OpenRoot, run: str | None, ready: Callable[[], None]) -> None:
+    def _call_when_released(self, root: OpenRoot, run: str | None, ready: Callable[[], None]) -> None:
         """Call `ready` once what is held now, of a run or of all, is not held any more."""
-        root.waiting.append((root.live.held(run), ready))
-        self._call_those_told(root)
+        root.waiting.append((root.live.held_runs(run), ready))
+        self._call_released(root)
 
-    def _call_those_told(self, root: OpenRoot) -> None:
-        held = root.live.held() if root.waiting else frozenset()
+    def _call_released(self, root: OpenRoot) -> None:
+        held = root.live.held_runs() if root.waiting else frozenset()
         told = [each for each in root.waiting if held.isdisjoint(each[0])]
         root.waiting = [each for each in root.waiting if not held.isdisjoint(each[0])]
         for _, ready in told:
@@ -257,7 +257,7 @@ class Worker(threading.Thread):
             root.conditions = conditions
             board = RootBoard(live.root, live.version, live.runs, live.findings, conditions, live.projects)
             self._post(self.on_board, board, change)
-        self._call_those_told(root)
+        self._call_released(root)
 
     # ---- watching
 

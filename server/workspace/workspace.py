@@ -96,10 +96,6 @@ class Workspace:
             path = parent(path)
         return self._discover(claims)
 
-    def discover_below(self, folder: str) -> Discovery:
-        """The runs in a folder of the root."""
-        return self._discover(candidates(self._definitions, self.files, folder))
-
     def _discover(self, claims: Mapping[str, list[str]]) -> Discovery:
         return discover(self._definitions, self.files, self.config, self.parsed, claims)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.verdicts.runs import Run, plan_run
+from tests.verdicts.runs import Run, built_in, plan_run
 
 PLAN = "MASTER_PLAN.md"
 
@@ -49,6 +49,18 @@ def test_a_task_file_that_no_row_names_keeps_a_run_from_being_complete() -> None
         "tasks/f/09-more.md:: 09-more.md is a task file that no row of the plan names"
     ]
     assert "09-more.md" in run.evaluation.status_reason
+
+
+def test_the_tasks_at_hand_are_those_of_the_next_step_and_the_counts_are_of_all() -> None:
+    evaluation = plan_run("x ", "  ").evaluation
+    short = evaluation.without_tasks
+    assert evaluation.suggestion.tasks == ("f-02",)
+    assert short.plan and evaluation.plan
+    assert [
+        task.id for stage in short.plan.stages for task in stage.tasks if task.id in short.plan.listed
+    ] == ["f-02"]
+    assert [(stage.done, stage.total) for stage in short.plan.stages] == [(1, 2), (0, 2)]
+    assert Run(built_in("artifact-pipeline"), "r").evaluation.without_tasks.plan is None
 
 
 def test_many_task_files_that_no_row_names_are_told_up_to_a_bound() -> None:

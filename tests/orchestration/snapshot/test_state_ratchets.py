@@ -121,6 +121,17 @@ def test_many_loosened_values_are_told_in_one_more_line() -> None:
     assert told(read({}, lists))[-2:] == ["list[19] was taken away", more]
 
 
+def test_a_recorded_value_that_has_no_ratchet_any_more_may_be_loosened() -> None:
+    held = [{"head": ""}, {"path": ["old"], "value": 1}, {"path": ["top"], "value": 1}]
+    line = json.dumps({"seq": 1, "kind": "report", "phase": "a", "held": held, "prev": ""})
+    state = {"phase": "a", "old": 9, "top": 9}
+    files = {"runs/r/s.json": json.dumps(state), "runs/r/.phasekeeper/journal.jsonl": f"{line}\n"}
+    snapshot = read_run(OWN, MemoryFiles(files), "runs/r")
+    assert snapshot.state
+    assert (snapshot.state.data["old"], snapshot.state.data["top"]) == (9, 1)
+    assert [found.code for found in snapshot.findings] == ["state-loosened"]
+
+
 def test_what_no_record_can_have_written_is_passed_over() -> None:
     odd: list[Any] = [3, {"path": 3}, {"parameter": 3}, {"head": 3}, {}]
     assert read_baseline([record(held=odd), record()]) == ({}, {}, None)

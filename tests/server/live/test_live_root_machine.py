@@ -131,7 +131,7 @@ class HeldRoot(Root):
         for _ in range(5):
             self.ms += GRACE_MS
             self.follow(self.live.refresh_paths(grace=True))
-        assert not self.live.held()
+        assert not self.live.held_runs()
         self.behind = False
 
 

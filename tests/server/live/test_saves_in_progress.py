@@ -88,13 +88,13 @@ def test_half_a_save_is_not_told_before_its_grace_is_over(books, path, half):
     before = books.live.runs
     half(books.root / path)
     assert books.tell(path) is None
-    assert books.live.held()
+    assert books.live.held_runs()
     assert books.wait(GRACE_MS - 1) is None
     assert books.live.wait_ms() == 1
     assert books.live.runs is before
 
     assert books.wait(1)
-    assert not books.live.held()
+    assert not books.live.held_runs()
     assert books.live.wait_ms() == float("inf")
     assert books.is_as_at_first_sight()
 
@@ -112,7 +112,7 @@ def test_a_save_that_is_whole_within_its_grace_is_never_told_half(books, path, h
     else:
         shutil.copy(kept, place)
     books.tell(path)
-    assert not books.live.held()
+    assert not books.live.held_runs()
     assert books.wait(MAX_HOLD_MS) is None
     said = [(run.status, run.suggestion, run.findings) for run in before.values()]
     assert said == [(run.status, run.suggestion, run.findings) for run in books.live.runs.values()]
@@ -139,7 +139,7 @@ def test_what_is_added_to_or_replaced_whole_is_told_at_once(books):
     put(books.root / "new", {"ok": False}).replace(books.root / T1 / "review/plan-review.json")
     assert books.tell(f"{T1}/review/plan-review.json")
     assert books.live.runs[T1].suggestion.kind == "regress"
-    assert not books.live.held()
+    assert not books.live.held_runs()
 
 
 def test_a_plan_that_a_person_halves_is_told_after_its_grace(books):
@@ -234,16 +234,16 @@ def test_a_new_configuration_that_is_half_saved_changes_nothing(root):
 def test_only_what_depends_on_a_held_file_is_held(books):
     put(books.root / T1 / "state.json", "")
     books.tell(T1)
-    assert books.live.held() == {T1}
-    assert books.live.held(T1) == {T1}
-    assert not books.live.held(PLAN)
+    assert books.live.held_runs() == {T1}
+    assert books.live.held_runs(T1) == {T1}
+    assert not books.live.held_runs(PLAN)
 
 
 def test_a_new_run_whose_first_file_is_half_saved_is_not_shown_yet(books):
     put(books.root / T2 / "state.json", '{"phase": "plan')
     assert books.tell(T2) is None
     assert T2 not in books.live.runs
-    assert books.live.held(T2)
+    assert books.live.held_runs(T2)
     task(books.root, "T2")
     assert books.tell(T2)
     assert books.live.runs[T2].status == "active"
@@ -298,7 +298,7 @@ def test_a_look_at_all_holds_back_what_may_be_half_saved(books):
     assert run_to_end(books.live.refresh_all_in_parts(grace=True)) is None
     assert books.live.refresh_folders({books.root / TASKS: True, books.root / PLAN: False}) is None
     assert books.live.look_again(T1) is None
-    assert books.live.held() >= {T1, PLAN}
+    assert books.live.held_runs() >= {T1, PLAN}
     assert books.wait(GRACE_MS)
     assert books.is_as_at_first_sight()
 
@@ -335,4 +335,4 @@ def test_the_swap_file_of_an_editor_holds_nothing_back(books):
     books.tell(PLAN)
     remove(books.root / PLAN / ".MASTER_PLAN.md.swp")
     books.tell(PLAN)
-    assert not books.live.held()
+    assert not books.live.held_runs()
