@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from phasekeeper.orchestration.result.values import as_json
 
 from tests.verdicts.runs import Run, built_in, plan_run
 
@@ -55,11 +56,9 @@ def test_the_tasks_at_hand_are_those_of_the_next_step_and_the_counts_are_of_all(
     evaluation = plan_run("x ", "  ").evaluation
     short = evaluation.without_tasks
     assert evaluation.suggestion.tasks == ("f-02",)
-    assert short.plan and evaluation.plan
-    assert [
-        task.id for stage in short.plan.stages for task in stage.tasks if task.id in short.plan.listed
-    ] == ["f-02"]
-    assert [(stage.done, stage.total) for stage in short.plan.stages] == [(1, 2), (0, 2)]
+    stages = as_json(short)["plan"]["stages"]
+    assert [[task["id"] for task in stage["tasks"]] for stage in stages] == [["f-02"], []]
+    assert [(stage["done"], stage["total"]) for stage in stages] == [(1, 2), (0, 2)]
     assert Run(built_in("artifact-pipeline"), "r").evaluation.without_tasks.plan is None
 
 
