@@ -48,13 +48,13 @@ class Truth:
                 self.is_waived = self.is_recorded = True
             case _ if move.startswith(("honest: ", "report: ")):
                 self.is_recorded = True
-                self.begun = dict(self._listed()) | self.begun
+                self.begun = dict(self._listed()) | self.begun | dict(self._announced())
                 # A waiver ends with the next work on what it was about.
                 self.is_waived &= "Spawn" not in move and "components" not in move and "review" not in move
             case _:
                 self.is_recorded |= move.startswith("person: ")
         if not self.is_recorded:
-            self.begun = {name: self.begun.get(name, kind) for name, kind in self._listed()}
+            self.begun = dict(self._listed()) | dict(self._announced())
 
     def _listed(self) -> Iterable[tuple[str, str]]:
         """The children that the session names, with their types; those of other types are none."""
@@ -62,6 +62,14 @@ class Truth:
             kind = _child(self.files, name).get("type", self.begun.get(name, COMPONENT))
             if kind in (COMPONENT, REVIEWING):
                 yield name, kind
+
+    def _announced(self) -> Iterable[tuple[str, str]]:
+        """The children that the session's interactions say were begun; a component even if a review too."""
+        for step, kind in ((STEPS[2], REVIEWING), (STEPS[1], COMPONENT)):
+            for each in self.session.get("interactions", ()):
+                if each.get("command", {}).get("module") == step:
+                    ids = each["command"].get("metadata", {}).get("child_session_ids", ())
+                    yield from ((name, kind) for name in ids)
 
     def _lacking(self, kind: str) -> str:
         """What is missing of the children of a type; "" where all is done."""
