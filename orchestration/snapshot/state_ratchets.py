@@ -12,6 +12,8 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from ..definition.inputs import StateFile
@@ -73,6 +75,17 @@ def ratchet_state(
 def loosened_values(state: ArtifactState | None) -> list[LoosenedValue]:
     """The values that are looser than they were, without those of elements that are gone."""
     return [each for each in state.loosened if each.gone or not each.lost] if state else []
+
+
+def restored_elements(declared: StateFile, state: ArtifactState) -> list[Any]:
+    """The maps that were put back into lists, with no more than what a ratchet compares of them."""
+    restored: list[Any] = []
+    for each in state.loosened:
+        found = _ratchet_at(declared, each.names) if each.gone else None
+        if found and found[0][-1] == "[]":
+            _, path, is_lost = _place(found[0], each.names, state.data, found[1].by)
+            restored += [] if is_lost else [reduce(getitem, path, state.data)]
+    return [element for element in restored if isinstance(element, dict)]
 
 
 def committed_digest(state: ArtifactState, reader: RunReader) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ..plans.dialects import DIALECTS
 from ..plans.model import Plan
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.state_file import included_path
+from ..snapshot.state_ratchets import restored_elements
 from ..states import RunStatus, SuggestionKind
 from ..vfs.files import File, join
 
@@ -39,6 +40,9 @@ class EffectRunner:
     def __init__(self, snapshot: Snapshot, now: datetime):
         self.snapshot, self.workflow, self.now = snapshot, snapshot.workflow, now
         self.texts: dict[str, str] = {}
+        declared, state = self.workflow.state, snapshot.state
+        # Guards see them. Written to the file they would be elements of which most is missing.
+        self._unwritten = restored_elements(declared, state) if declared and state else []
 
     def edits(self) -> tuple[Edit, ...]:
         """Edits of the changed files, in the order of the first change; what stays as it was is left out."""
@@ -60,7 +64,7 @@ class EffectRunner:
             for write in self.workflow.effects.get(event, ()):
                 path = _path(context, write.path, event)
                 what = f"what {event} writes to {path or 'a file'}"
-                values.append((write, path, _value(context, write.value, what)))
+                values.append((write, path, _value(context, write.value, what, self._unwritten)))
         for write, path, value in values:
             if write.kind == "include":
                 # Members that are there already are left as they are.
@@ -82,7 +86,7 @@ class EffectRunner:
             return
         context = self._context(cause, trace)
         values: dict[str, Any] = {
-            path: _value(context, value, f"what {decision.rule.where} sets at {path}")
+            path: _value(context, value, f"what {decision.rule.where} sets at {path}", self._unwritten)
             for path, value in decision.rule.set.items()
         }
         stated = stated_phase(self.workflow)
@@ -318,15 +322,19 @@ def _path(context: Context, template: Template, event: str) -> str:
     return context.text(template) or ""
 
 
-def _value(context: Context, expression: Expression, what: str) -> Any:
-    """A value of an expression as JSON has it. Raises CommandRefused for what JSON has not."""
+def _value(context: Context, expression: Expression, what: str, unwritten: Sequence[Any]) -> Any:
+    """A value of an expression as JSON has it, without the elements of lists that are `unwritten` ones.
+
+    Raises CommandRefused for what JSON has not.
+    """
     outcome = context.value(expression)
     if outcome.error is not None:
         raise CommandRefused(f"{what} has no value: {outcome.error}")
+    left_out = set(map(id, unwritten))
 
     def as_json(value: Any) -> Any:
         if isinstance(value, list):
-            return [as_json(item) for item in value]
+            return [as_json(item) for item in value if id(item) not in left_out]
         if isinstance(value, dict):
             return {key: as_json(item) for key, item in value.items()}
         if isinstance(value, datetime):

@@ -100,3 +100,18 @@ def test_no_other_status_of_a_tuning_is_taken_back(status: str) -> None:
     with pytest.raises(CommandRefused):
         run.apply(Command("redo", "running", why="again"))
     assert json.loads(run.files[f"{run.at}/state.json"])["status"] == status
+
+
+def test_a_report_writes_no_stumps_of_elements_that_an_edit_took_away() -> None:
+    session = {"id": "S", "type": "ContextComponentsDesignSessions", "status": "active", "state": {}}
+    run = Run(built_in("component-design"), ".phasekeeper/sessions/S")
+    run.write("session.json", {**session, "interactions": [], "child_sessions": []})
+    run.report("Initialize", "error", message="no network").report("Initialize", "warning")
+    state = json.loads(run.files[f"{run.at}/session.json"])
+    run.write("session.json", {**state, "interactions": state["interactions"][:1]})
+    assert len(run.messages("state-loosened")) == 1
+
+    run.report("Initialize", "ok")
+    written = json.loads(run.files[f"{run.at}/session.json"])["interactions"]
+    assert [each["command"]["module"] for each in written] == ["Initialize", "Initialize"]
+    assert len(run.messages("state-loosened")) == 1
