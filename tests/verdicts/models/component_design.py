@@ -54,6 +54,7 @@ class Truth:
             case _:
                 self.is_recorded |= move.startswith("person: ")
         if not self.is_recorded:
+            self.begun = {}
             self.begun = dict(self._listed()) | dict(self._announced())
 
     def _listed(self) -> Iterable[tuple[str, str]]:
