@@ -74,7 +74,7 @@ class Truth:
 
     def _lacking(self, kind: str) -> str:
         """What is missing of the children of a type; "" where all is done."""
-        children = {name for name, each in (*self.begun.items(), *self._listed()) if each == kind}
+        children = {name for name, each in {**dict(self._listed()), **self.begun}.items() if each == kind}
         for name in sorted(children):
             child = _child(self.files, name)
             document = child.get("state", {}).get("artifact_path", "")

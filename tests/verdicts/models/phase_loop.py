@@ -55,7 +55,7 @@ class Truth:
         records = records_of(run)
         if move == "edit: no journal":
             # What the commit has is remembered.
-            self.seen, self.has_failed = 0, self._shows_failure()
+            self.seen = 0
             self._believe(state_of(run, FILE, head=True))
         elif move in ("person: commits", "person: accepts the state"):
             self._believe(self.state)
@@ -68,6 +68,9 @@ class Truth:
             for record in records[self.seen :]:
                 self._take(record)
             self.seen = len(records)
+        elif not records:
+            # Of a failure nothing but the loop's own history tells.
+            self.has_failed = self._shows_failure()
 
     def _shows_failure(self) -> bool:
         entries = (each for each in self.state["history"] if each.get("iteration") == self.state["iteration"])
@@ -89,7 +92,8 @@ class Truth:
             items[item["id"]] = {"priority": min(known["priority"], item["priority"]), "status": status}
         for name, gate in state["gates"].items():
             known: dict[str, Any] = gates.get(name) or gate
-            is_looser = gate["status"] in _looser(known["status"], "skipped")
+            # A word that nobody knows passes nothing while it stands there, and is nothing once it is gone.
+            is_looser = gate["status"] in ("green", *_looser(known["status"], "skipped"))
             gates[name] = {**known, "status": known["status"] if is_looser else gate["status"]}
         return items, gates, min(self.passes, state["consecutivePasses"])
 
@@ -134,7 +138,10 @@ class Truth:
             yield "there is no gate"
 
     def _holds(self) -> bool:
-        return not [*self._unmet()] and not self.has_failed and (self.is_run or self.is_moved)
+        gates = self._known(self.state)[1].values()
+        nothing_to_run = all(gate["status"] == "skipped" for gate in gates)
+        is_run = self.is_run or self.is_moved or nothing_to_run
+        return not [*self._unmet()] and not self.has_failed and is_run
 
     def _severe(self) -> list[str]:
         items = self._known(self.state)[0].items()
