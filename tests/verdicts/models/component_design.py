@@ -35,7 +35,7 @@ class Truth:
 
     begun: dict[str, str] = field(default_factory=dict)
     is_recorded: bool = True
-    is_waived: bool = False
+    waived: frozenset[str] = frozenset()
     files: Mapping[str, str] = field(default_factory=dict)
     session: Mapping[str, Any] = field(default_factory=dict)
 
@@ -45,12 +45,15 @@ class Truth:
             case "edit: no journal":
                 self.is_recorded = False
             case "person: moves on to Finalize":
-                self.is_waived = self.is_recorded = True
+                self.waived, self.is_recorded = frozenset((COMPONENT, REVIEWING)), True
             case _ if move.startswith(("honest: ", "report: ")):
                 self.is_recorded = True
                 self.begun = dict(self._listed()) | self.begun | dict(self._announced())
                 # A waiver ends with the next work on what it was about.
-                self.is_waived &= "Spawn" not in move and "components" not in move and "review" not in move
+                if "SpawnComponent" in move or "components" in move:
+                    self.waived = frozenset()
+                elif "SpawnReview" in move or "review" in move:
+                    self.waived -= {REVIEWING}
             case _:
                 self.is_recorded |= move.startswith("person: ")
         if not self.is_recorded:
@@ -94,8 +97,9 @@ class Truth:
         if gates.get("review-done") == "passed" and review:
             yield f"gate review-done passed although {review}"
         if evaluation.status == "complete":
-            if (components or review) and not self.is_waived:
-                yield f"complete although {components or review}"
+            owed = [components] * (COMPONENT not in self.waived) + [review] * (REVIEWING not in self.waived)
+            if any(owed):
+                yield f"complete although {''.join(owed)}"
             if not self._is_finalized():
                 yield "complete without a Finalize that was ok"
 
