@@ -23,6 +23,7 @@ from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.vfs.files import Files
 from phasekeeper.server.workspace.workspace import Workspace
 
+from tests.bench import big_plans
 from tests.bench.connections import connections
 from tests.bench.machine import machine
 from tests.bench.plans import write_plan, write_report
@@ -173,6 +174,7 @@ def main() -> None:
         rendering(roots)
         cold(roots)
         connections()
+        big_plans.main(())
         print(f"\n{machine()}")
 
 
