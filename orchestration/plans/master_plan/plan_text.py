@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ...findings import Span
 from ...markdown import document as markdown
@@ -29,6 +29,7 @@ _TALLY = re.compile(r"(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})")
 _PROGRESS = re.compile(r"(?<!\d)(\d{1,9})[ \t]*+/[ \t]*+(\d{1,9})(?!\d)")
 _READ_MARK = "the task rows count"
 _T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 
 
 class Memory:
@@ -38,10 +39,10 @@ class Memory:
         self._before = before
         self.used: dict[Any, Any] = {}
 
-    def get(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """The value of a key; `compute` depends on nothing but the key."""
+    def get(self, key: Hashable, compute: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+        """The value of a key: what `compute` makes of the arguments, which the key tells apart."""
         if key not in self.used:
-            self.used[key] = self._before[key] if key in self._before else compute()
+            self.used[key] = self._before[key] if key in self._before else compute(*arguments)
         return self.used[key]
 
 
@@ -112,8 +113,9 @@ class PlanSection:
         """The lines of each fence that read like those of a Quick Reference."""
         return [[*_reference_entries(self.document, f.start, f.end)] for f in self.document.fences]
 
-    def text_without(self, places: Sequence[Span]) -> str:
-        """The text with one NUL for each place of progress."""
+    def text_without(self, noted: Sequence[tuple[Hashable, Sequence[Span]]]) -> str:
+        """The text with one NUL for each place of progress: its boxes, and those noted."""
+        places = [*self.boxes, *chain.from_iterable(each for _, each in noted)]
         lines = list(self.document.lines)
         # They are nearly in order already, which the sort makes use of.
         for line, column, _, end in sorted(dict.fromkeys(places), reverse=True):
@@ -230,13 +232,13 @@ class PlanText:
     def text_without(
         self, places: Mapping[int, Sequence[tuple[Hashable, Sequence[Span]]]], memory: Memory
     ) -> str:
-        """The text with one NUL for each place of progress: (what tells it, places) by number of section."""
+        """The text with one NUL for each place of progress; `places` has those of sections by their numbers,
+        part by part, each with what it is known by."""
         parts: list[str] = []
         for index, section in enumerate(self.sections):
             noted = places.get(index, ())
-            key = ("text without", section, *(told for told, _ in noted))
-            spans = chain(section.boxes, *(each for _, each in noted))
-            parts.append(memory.get(key, lambda section=section, spans=spans: section.text_without([*spans])))
+            key = ("text without", section, *[known_by for known_by, _ in noted])
+            parts.append(memory.get(key, section.text_without, noted))
         return "\n\n".join(parts)
 
 
@@ -246,7 +248,7 @@ def _read_sections(text: str, memory: Memory) -> list[PlanSection]:
     sections: list[PlanSection] = []
     for number, each in enumerate(texts, 1):
         is_last = number == len(texts)
-        section = memory.get((each, is_last), lambda each=each, last=is_last: _section(each, last))
+        section = memory.get((each, is_last), _section, each, is_last)
         if section is None:
             return [PlanSection(markdown.read(text, rescue=True))]
         sections.append(section)

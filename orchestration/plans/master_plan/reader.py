@@ -93,8 +93,9 @@ class _PlanNotes:
 
     def add_all(self, section: int, notes: Notes, known_by: Hashable) -> None:
         """Take over the notes of a part of a section; what it is `known_by` tells them all."""
-        start = self.starts[section]
-        self.problems += (p._replace(span=_move_down(p.span, start)) for p in notes.problems)
+        if notes.problems:
+            start = self.starts[section]
+            self.problems += (p._replace(span=_move_down(p.span, start)) for p in notes.problems)
         self.places.setdefault(section, []).append((known_by, notes.progress))
 
 
@@ -112,7 +113,7 @@ def _stage_rows(
     tables = [(each.start - line, each.table) for each in group.tables]
     places = ((each.start - line, source.sections[each.section], each.number) for each in group.tables)
     key = ("rows", group.id, *places)
-    found = memory.get(key, lambda: rows.read(tables, group.id))
+    found = memory.get(key, rows.read, tables, group.id)
     for number, (table, its) in enumerate(zip(group.tables, found.notes, strict=True)):
         notes.add_all(table.section, its, (found, number))
     return found
@@ -251,9 +252,10 @@ def _with_summaries(source: PlanText, stages: list[Stage], notes: _PlanNotes) ->
             if stage is None or stage.id in marks:
                 continue
             if entry.mark:
-                marks[stage.id] = entry.mark._replace(span=_move_down(entry.mark.span, table.start))
+                marks[stage.id] = Mark(entry.mark.status, _move_down(entry.mark.span, table.start))
             if entry.tally:
-                tallies[stage.id] = entry.tally._replace(span=_move_down(entry.tally.span, table.start))
+                done, total, span = entry.tally
+                tallies[stage.id] = Count(done, total, _move_down(span, table.start))
             _check_summary(entry, table, stage, notes)
     return [
         Stage(stage.id, stage.title, stage.span, stage.tasks, marks.get(stage.id), tallies.get(stage.id))
@@ -305,7 +307,7 @@ def _references(
     for name, span, mark, its in source.sections[index].references[number]:
         task = by_name.get(name.lower())
         if task is not None and task.row not in marks:
-            placed = marks[task.row] = mark._replace(span=_move_down(mark.span, start))
+            placed = marks[task.row] = Mark(mark.status, _move_down(mark.span, start))
             notes.add_all(index, its, mark.span)
             if MarkStatus.UNKNOWN not in (task.status, mark.status) and mark.status != task.status:
                 message = f"{MARK_OF[mark.status]} for {task.id}, but its row says {MARK_OF[task.status]}"

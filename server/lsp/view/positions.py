@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from lsprotocol import types as lsp
 
@@ -35,7 +35,9 @@ class EncodedText:
     @cached_property
     def _starts(self) -> list[int]:
         """Where each line begins."""
-        return [0, *(match.end() for match in _LINE_END.finditer(self.source))]
+        if "\r" in self.source:
+            return [0, *(match.end() for match in _LINE_END.finditer(self.source))]
+        return [0, *accumulate(len(line) + 1 for line in self.source.split("\n")[:-1])]
 
     @property
     def line_count(self) -> int:
