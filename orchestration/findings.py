@@ -178,6 +178,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         "a report of a stage that the plan does not have; it counts for nothing",
     ),
     "report-unknown": (Severity.WARNING, "a file in the reports folder that no phase recognises"),
+    "root-slow": (
+        Severity.WARNING,
+        "a root takes so long that a server shows its changes after those of others",
+    ),
     "quality-mismatch": (Severity.WARNING, "the recorded quality gate contradicts the recorded issues"),
     "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),
     "state-loosened": (

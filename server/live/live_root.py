@@ -196,6 +196,10 @@ class LiveRoot:
                     relative.add(full[len(prefix) :].replace(os.sep, "/"))
         return relative
 
+    def drop_caches(self) -> None:
+        """Forget what can be read again."""
+        self._parse_caches = LruCache[str, Parsed](WARM_RUNS)
+
     # ---- questions
 
     def wait_ms(self) -> float:

@@ -13,19 +13,21 @@ import gc
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from ..memory import MEMORY_CHECK_S, VARIABLE, limit_bytes, release_memory, resident_bytes
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
 from .boards import Progress, RootBoard, RootChange
 from .live_root import LiveRoot, Refresh
+from .open_root import OpenRoot
 
 if TYPE_CHECKING:
     from .watcher import Watcher
@@ -40,35 +42,12 @@ WATCHER_CHECK_S = 0.5
 """So often it is asked whether the watcher still hears."""
 _SHARE, _POLL_SHARE = 50, 5
 """A rescan is followed by a pause so many times as long."""
-_MAX_FAILURES = 100
 _MAX_ROUNDS = 50
 """So many folders, each met on the look into the one before, are watched before other work goes on."""
 _FAILED = "the server could not do something, so folders are looked at anew; the server's log says why"
 _UNWATCHED = "changes may not be heard, so folders are looked at every few seconds; the server's log says why"
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class OpenRoot:
-    """A root on the engine's thread."""
-
-    live: LiveRoot
-    users: int = 0
-    """The count of openings that were not closed."""
-    idle_since: float = field(default_factory=monotonic)
-    refresh: Refresh | None = None
-    """The long refresh at work."""
-    has_missed_changes: bool = False
-    """Another long refresh follows the one at work, which may have passed what changed unheard."""
-    refresh_began: float = 0.0
-    rescan_at: float = 0.0
-    is_scanned: bool = False
-    failure: str = ""
-    conditions: tuple[str, ...] = ()
-    on_scanned: list[Callable[[], None]] = field(default_factory=list)
-    waiting: list[tuple[Set[str], Callable[[], None]]] = field(default_factory=list)
-    """What is to be called once none of these stands as before."""
 
 
 class Worker(threading.Thread):
@@ -83,12 +62,13 @@ class Worker(threading.Thread):
         self.on_closed: Callable[[Path], None]
         self._post, self._watch, self._runtime = post, watch, runtime
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-        self._roots: dict[Path, OpenRoot] = {}
-        self._refreshing: deque[OpenRoot] = deque()
+        self._roots: dict[Path, OpenRoot[LiveRoot]] = {}
+        self._refreshing: deque[OpenRoot[LiveRoot]] = deque()
         self._watcher: Watcher | None = None
         self._watcher_check_at = 0.0
         self._watch_failure = self._own_failure = ""
         self._is_backing_off = False
+        self._memory_check_at = 0.0
 
     def do(self, job: Callable[[], object]) -> None:
         """Have the thread do something that raises nothing."""
@@ -132,10 +112,15 @@ class Worker(threading.Thread):
             # What just failed would fail again at once.
             self._is_backing_off = False
             return POLL_S
-        if self._refreshing:
-            return 0.0
         now = monotonic()
-        waits = [min(root.rescan_at - now, root.live.wait_ms() / 1000) for root in self._roots.values()]
+        if any(not self._rests(root) for root in self._refreshing):
+            return 0.0
+        rests = [
+            root.share.rests_until - now for root in self._roots.values() if self._has_waiting_work(root)
+        ]
+        waits = rests + [
+            min(root.rescan_at - now, root.live.wait_ms() / 1000) for root in self._roots.values()
+        ]
         if self._watcher and waits:
             waits.append(self._watcher_check_at - now)
         return max(0.0, min([RESCAN_S, *waits]))
@@ -146,33 +131,42 @@ class Worker(threading.Thread):
         overdue = [root for root in self._roots.values() if root.is_scanned and root.live.wait_ms() <= 0]
         for root in overdue:
             self._refresh(root, partial(root.live.refresh_paths, grace=True))
-        if self._refreshing:
-            self._go_on_refreshing(self._refreshing[0])
+        for root in [each for each in self._roots.values() if not self._rests(each)]:
+            self._catch_up(root)
+        if refreshing := next((root for root in self._refreshing if not self._rests(root)), None):
+            # Its next part comes behind those of the others.
+            self._refreshing.remove(refreshing)
+            self._refreshing.append(refreshing)
+            self._go_on_refreshing(refreshing)
             return
         now = monotonic()
         for root in list(self._roots.values()):
             if root.users == 0 and now - root.idle_since > IDLE_S:
                 self._drop(root)
-            elif root.rescan_at <= now:
+            elif root.rescan_at <= now and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts(grace=True))
 
-    def _begin(self, root: OpenRoot, refresh: Refresh) -> None:
+    def _begin(self, root: OpenRoot[LiveRoot], refresh: Refresh) -> None:
         root.refresh, root.refresh_began = refresh, monotonic()
+        if root.is_scanned:
+            root.share.slowest_s = 0.0
         self._refreshing.append(root)
 
-    def _go_on_refreshing(self, root: OpenRoot) -> None:
+    def _go_on_refreshing(self, root: OpenRoot[LiveRoot]) -> None:
         """One part of a long refresh, and what follows the last one."""
         try:
             assert root.refresh
-            next(root.refresh)
+            with root.share.measure():
+                next(root.refresh)
+            self._bound_memory(root)
             return
         except StopIteration as end:
             change: RootChange | None = end.value
             root.failure = self._own_failure = ""
         except Exception:
-            self._note_failure(root)
-            change = self._try(root, partial(root.live.refresh_paths, grace=True))
-        self._refreshing.popleft()
+            root.note_failure()
+            change = root.try_refresh(partial(root.live.refresh_paths, grace=True))
+        self._refreshing.remove(root)
         root.refresh = None
         took_s = monotonic() - root.refresh_began
         if not root.is_scanned:
@@ -204,70 +198,82 @@ class Worker(threading.Thread):
         not open.
         """
         root = self.open_root(path)
+        if self._rests(root):
+            root.questions.append(lambda: self._answer(path, run, result))
+            return
         if run is None:
             self._take_hints()
         self._refresh(root, partial(root.live.look_again, run))
         self._call_when_released(root, run, lambda: result.set_result(None))
 
-    def _call_when_released(self, root: OpenRoot, run: str | None, ready: Callable[[], None]) -> None:
+    def _answer(self, path: Path, run: str | None, result: Future[None]) -> None:
+        """Do what `look_again` left until the root had rested."""
+        try:
+            if not result.cancelled():
+                self.look_again(path, run, result)
+        except UsageError as error:
+            result.set_exception(error)
+
+    def _rests(self, root: OpenRoot[LiveRoot]) -> bool:
+        """True while the root is behind the others, because it took long."""
+        return len(self._roots) > 1 and root.share.is_resting(monotonic())
+
+    def _has_waiting_work(self, root: OpenRoot[LiveRoot]) -> bool:
+        return bool(root.hints or root.questions or root.refresh)
+
+    def _catch_up(self, root: OpenRoot[LiveRoot]) -> None:
+        """Look where something may have changed while the root rested, and answer what was asked then."""
+        if root.hints:
+            hints, root.hints = root.hints, set()
+            self._refresh(root, partial(root.live.refresh_paths, hints, grace=True))
+        questions, root.questions = root.questions, []
+        for answer in questions:
+            answer()
+
+    def _call_when_released(
+        self, root: OpenRoot[LiveRoot], run: str | None, ready: Callable[[], None]
+    ) -> None:
         """Call `ready` once what is held now, of a run or of all, is not held any more."""
         root.waiting.append((root.live.held_runs(run), ready))
-        self._call_released(root)
-
-    def _call_released(self, root: OpenRoot) -> None:
-        held = root.live.held_runs() if root.waiting else frozenset()
-        told = [each for each in root.waiting if held.isdisjoint(each[0])]
-        root.waiting = [each for each in root.waiting if not held.isdisjoint(each[0])]
-        for _, ready in told:
-            ready()
+        root.call_released()
 
     def _take_hints(self) -> None:
         paths, has_lost_some = self._watcher.take() if self._watcher else (set[str](), False)
         # Who asked before this was its turn may have taken them.
         for root in list(self._roots.values()) if paths or has_lost_some else ():
-            self._refresh(root, partial(root.live.refresh_paths, paths, grace=True))
+            if self._rests(root):
+                root.hints |= paths
+            else:
+                self._refresh(root, partial(root.live.refresh_paths, paths, grace=True))
             root.has_missed_changes |= has_lost_some and root.refresh is not None
             if has_lost_some and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts(grace=True))
 
-    def _refresh(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> None:
-        self._publish(root, self._try(root, refresh))
+    def _refresh(self, root: OpenRoot[LiveRoot], refresh: Callable[[], RootChange | None]) -> None:
+        self._publish(root, root.try_refresh(refresh))
         self._update_watches(root)
 
-    def _try(self, root: OpenRoot, refresh: Callable[[], RootChange | None]) -> RootChange | None:
-        """Do a refresh, and return what differs. A run whose evaluation raises is left out, no other is."""
-        for _ in range(_MAX_FAILURES):
-            try:
-                return refresh()
-            except Exception:
-                self._note_failure(root)
-                refresh = partial(root.live.refresh_paths, grace=True)
-        return None
-
-    def _note_failure(self, root: OpenRoot) -> None:
-        if not root.failure:
-            _log.exception("%s could not be looked at", root.live.root)
-        root.failure = "something in this root could not be judged; the server's log says what"
-
-    def _publish(self, root: OpenRoot, change: RootChange | None, always: bool = False) -> None:
+    def _publish(self, root: OpenRoot[LiveRoot], change: RootChange | None, always: bool = False) -> None:
         """Post the root's board when it differs from the one before, once the root was scanned."""
         live = root.live
+        if root.is_scanned:
+            change = root.with_share_findings(change)
         conditions = tuple(filter(None, (self._watch_condition(), self._own_failure, root.failure)))
         if root.is_scanned and (change or always or conditions != root.conditions):
             root.conditions = conditions
             board = RootBoard(live.root, live.version, live.runs, live.findings, conditions, live.projects)
             self._post(self.on_board, board, change)
-        self._call_released(root)
+        root.call_released()
 
     # ---- watching
 
-    def _update_watches(self, root: OpenRoot) -> None:
+    def _update_watches(self, root: OpenRoot[LiveRoot]) -> None:
         """Watch what the root depends on now, and look where nothing was watched before.
 
         A folder that is met on that look may have been filled before it was watched, so this goes on until
         no watch is new.
         """
-        changed: list[OpenRoot] = [root]
+        changed: list[OpenRoot[LiveRoot]] = [root]
         for _ in range(_MAX_ROUNDS):
             new: dict[Path, bool] = {}
             for live in [each.live for each in changed if each.is_scanned]:
@@ -319,7 +325,7 @@ class Worker(threading.Thread):
 
     def _refresh_newly_watched(self, folders: Mapping[Path, bool]) -> None:
         for root in self._roots.values() if folders else ():
-            self._publish(root, self._try(root, partial(root.live.refresh_folders, folders)))
+            self._publish(root, root.try_refresh(partial(root.live.refresh_folders, folders)))
 
     # ---- roots
 
@@ -330,20 +336,29 @@ class Worker(threading.Thread):
 
         Those opened are in `opened` at once, for who is cancelled meanwhile.
         """
+        if why := self._memory_exceeded():
+            raise UsageError(f"{path} is not opened: {why}")
         paths = tuple(workspace.root for workspace in open_path(path).workspaces)
         roots = [self._roots.get(root) or self._begin_root(root, progress) for root in paths]
         opened += paths
 
         unready = [root for root in roots if not root.is_scanned]
 
-        def ready(root: OpenRoot) -> None:
+        def ready(root: OpenRoot[LiveRoot]) -> None:
             unready.remove(root)
-            if not unready:
+            if not unready and not result.done():
                 result.set_result(paths)
+
+        def refuse(why: str) -> None:
+            for each in paths:
+                self.close(each)
+            if not result.done():
+                result.set_exception(UsageError(why))
 
         for root in roots:
             root.users += 1
             if not root.is_scanned:
+                root.on_refused.append(refuse)
                 root.on_scanned.append(partial(ready, root))
         if not unready:
             result.set_result(paths)
@@ -355,13 +370,13 @@ class Worker(threading.Thread):
             root.users = max(0, root.users - 1)
             root.idle_since = monotonic()
 
-    def open_root(self, path: Path) -> OpenRoot:
+    def open_root(self, path: Path) -> OpenRoot[LiveRoot]:
         """Raises UsageError for a root that is not open."""
         if path not in self._roots:
             raise UsageError(f"{path} is not open")
         return self._roots[path]
 
-    def _begin_root(self, path: Path, progress: Progress) -> OpenRoot:
+    def _begin_root(self, path: Path, progress: Progress) -> OpenRoot[LiveRoot]:
         live = LiveRoot(path)
         root = self._roots[path] = OpenRoot(live, rescan_at=float("inf"))
 
@@ -374,12 +389,42 @@ class Worker(threading.Thread):
         self._begin(root, live.scan_in_parts(progress, grace=True))
         return root
 
-    def _drop(self, root: OpenRoot) -> None:
+    # ---- memory
+
+    def _bound_memory(self, root: OpenRoot[LiveRoot]) -> None:
+        """Drop caches where too much memory is held; where that is not enough, give up the first scan of the
+        root at work. Whoever wanted it is refused, and the others go on."""
+        if monotonic() < self._memory_check_at:
+            return
+        self._memory_check_at = monotonic() + MEMORY_CHECK_S
+        if (why := self._memory_exceeded()) and not root.is_scanned:
+            root.on_scanned.clear()
+            for refuse in root.on_refused:
+                refuse(f"{root.live.root} is not opened: {why}")
+            self._drop(root)
+            release_memory()
+
+    def _memory_exceeded(self) -> str:
+        """Why nothing more can be held, once all that can be read again was dropped; "" mostly."""
+        if resident_bytes() <= limit_bytes():
+            return ""
+        for root in self._roots.values():
+            root.live.drop_caches()
+        release_memory()
+        held = resident_bytes()
+        if held <= limit_bytes():
+            return ""
+        return (
+            f"the server holds {held >> 20} MB, and at most {limit_bytes() >> 20} are allowed ({VARIABLE}); "
+            "close other folders, or `phasekeeper serve --stop` ends the server"
+        )
+
+    def _drop(self, root: OpenRoot[LiveRoot]) -> None:
         path = root.live.root
         del self._roots[path]
         if root.refresh is not None:
             self._refreshing.remove(root)
-        for ready in [*root.on_scanned, *(ready for _, ready in root.waiting)]:
+        for ready in [*root.on_scanned, *(ready for _, ready in root.waiting), *root.questions]:
             ready()
         self._with_watcher(lambda watcher: watcher.watch(path, {}))
         # What was there at the first scan, connections that are over among it, may be garbage by now.

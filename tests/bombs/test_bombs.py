@@ -15,6 +15,7 @@ import pytest
 
 from tests.bombs.bombs import BOMBS, FINDINGS
 from tests.faults.scenario import in_memory
+from tests.server.servers import answer, frame, homes
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="memory is limited and measured as Linux does"
@@ -85,3 +86,40 @@ def test_a_bomb_is_answered_in_bounded_memory(name: str, root: Path, tmp_path: P
         assert 0 < len(ended.output) <= MOST_PRINTED
         if command == "check":
             assert re.search(FINDINGS[name], ended.output), said
+
+
+SERVED = (
+    "every-run-uses-its-budget", "plans-just-within-bounds", "runs-of-many-values", "many-large-definitions",
+    "a-journal-of-200-megabytes", "circles-of-links", "lists-that-multiply",
+)  # fmt: skip
+
+
+def test_a_server_with_bombs_answers_for_another_root_in_bounded_memory(root: Path) -> None:
+    healthy = root / "healthy"
+    (healthy / ".git").mkdir(parents=True)
+    (healthy / ".ai-tools-chain/tasks/T1").mkdir(parents=True)
+    (healthy / ".ai-tools-chain/tasks/T1/state.json").write_text('{"phase": "planning"}')
+    for name in SERVED:
+        (root / name / ".git").mkdir(parents=True)
+        BOMBS[name](root / name)
+    with homes(240) as home:
+        server = home.start("lsp", "--standalone")
+        folders = [{"uri": (root / name).as_uri(), "name": name} for name in (*SERVED, "healthy")]
+        params = {"processId": None, "rootUri": None, "workspaceFolders": folders, "capabilities": {}}
+        server.stdin.write(frame(id=1, method="initialize", params=params))
+        server.stdin.write(frame(method="initialized", params={}))
+        server.stdin.flush()
+        assert "result" in answer(server.stdout, 1)
+        states: dict[str, list[dict[str, str]]] = {}
+        number = 1
+        # A request waits for the roots that are being opened, some seconds at most.
+        while "healthy" not in states:
+            number += 1
+            server.stdin.write(frame(id=number, method="phasekeeper/board", params={}))
+            server.stdin.flush()
+            board = answer(server.stdout, number)["result"]
+            states = {Path(each["root"]).name: each["runs"] for each in board["roots"]}
+        assert [each["currentPhase"] for each in states["healthy"]] == ["planning"]
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        assert int(re.findall(r"VmHWM:\s+([0-9]+) kB", status)[0]) <= MOST_RESIDENT_KB
+        assert server.poll() is None

@@ -278,6 +278,7 @@ UNFIXABLE: dict[str, str] = {
     "fixes-dropped": "fixes have to be made or verified; that is work",
     "freshness-unknown": "which of two files is newer cannot be told any more",
     "gate-failing": "the gate's checks have to pass; that is work",
+    "root-slow": "which files are large, or how often they change, is for those to say who keep them",
     "order-uncertain": "which of two reports came first cannot be told any more",
     "phase-ahead": "it is information: an artifact that comes early harms nothing",
     "phase-skipped": "it is information, with the reason",

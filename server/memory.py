@@ -1,0 +1,57 @@
+"""The memory of the server: what it holds, how much it may hold, and giving back what is not needed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+MEMORY_MB = 768
+"""Above so much resident memory caches are dropped, and then roots refused."""
+VARIABLE = "PHASEKEEPER_MEMORY_MB"
+"""The variable that sets another limit."""
+MEMORY_CHECK_S = 0.05
+"""So often it is asked what is held while a root is scanned."""
+_MEBIBYTE = 1 << 20
+_STATM = Path("/proc/self/statm")
+
+
+def limit_bytes() -> int:
+    """The most that may be resident; `MEMORY_MB` unless the variable holds a positive whole number."""
+    said = os.environ.get(VARIABLE, "")
+    return (int(said) if said.isdecimal() and int(said) else MEMORY_MB) * _MEBIBYTE
+
+
+def resident_bytes() -> int:
+    """What is resident now; the most that ever was where the system tells no more, 0 where not even that."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with suppress(ImportError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    return 0
+
+
+def release_memory() -> None:
+    """Collect garbage, also what was frozen, and have the C library give back what is free."""
+    gc.unfreeze()
+    gc.collect()
+    if trim := _trim():
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    """`malloc_trim` of the GNU C library, None elsewhere."""
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return None
