@@ -89,6 +89,10 @@ def _run(words: Sequence[str]) -> int:
     module, _, function = command.run.partition(":")
     path = module if "." in module else f"{__package__}.commands.{module}"
     try:
+        if module in _WRITERS:
+            from .output import tell_lock_waits
+
+            tell_lock_waits()
         code = getattr(import_module(path), function)(options)
         sys.stdout.flush()
         return code

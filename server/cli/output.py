@@ -14,6 +14,7 @@ from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import CommandRefused, InvalidCommand
 from ...tools.run_names import NoSuchRun
 from ..store.folder import StoreError
+from ..store.lock import LockWait, on_lock_wait
 from ..terminal.caller import stdout
 from ..terminal.finding_views import error_lines, one_line_of
 from ..terminal.lines import PATH_LIMIT, print_errors
@@ -82,6 +83,18 @@ def report_unshown(error: OSError, writes: bool = False) -> int:
     done = "carried out, but " if writes else ""
     print_errors([f"phasekeeper: {done}the answer could not be shown: {error.strerror}"])
     return NOT_SHOWN
+
+
+def tell_lock_waits() -> None:
+    """Have a command that waits for the lock of a run say so on stderr, after a second."""
+    on_lock_wait.set(_print_lock_wait)
+
+
+def _print_lock_wait(wait: LockWait) -> None:
+    until = wait.until.astimezone().strftime("%H:%M:%S")
+    who = f"{plain(wait.run or '.', PATH_LIMIT)} is being written by {plain(wait.holder, 300)}"
+    times = f"waited for {wait.waited_s:g} s, and for up to {wait.left_s:g} s more, until {until}"
+    print_errors([f"phasekeeper: {who}: {times}"])
 
 
 def print_root_problems(selection: Selection, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from ..workspace import apply
 from ..workspace.apply import StoreError
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
-from .engine import Engine, run_in_writer_thread
+from .engine import Engine
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class AutoJournal:
         try:
             if not await self._engine.query(root, run, apply.unrecorded_reports):
                 return
-            count = await run_in_writer_thread(apply.record_reports, Workspace(root), run)
+            count = await self._engine.write(root, run, apply.record_reports, Workspace(root), run)
             await self._engine.refresh(root, [root / run], grace=True)
         except Exception as error:
             # When the run went, or another writer has it, its next change brings this back. And a mistake

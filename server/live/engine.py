@@ -2,8 +2,9 @@
 
 The engine's thread alone watches, reads files and evaluates (`Worker`). What differs goes to the loop as
 values that never change, in order; whatever runs on the loop looks at the newest board at once and never
-waits for a disk. Writers have threads of their own: they wait for the lock of a run, for seconds where
-somebody else holds it, and what else needs a thread (a new connection, an answer) does not wait behind them.
+waits for a disk. Writers of a run come one after the other (`writer_queue`), on threads of their own: they
+wait for the lock of the run, for seconds where another process holds it, and what else needs a thread (a new
+connection, an answer) does not wait behind them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
@@ -27,15 +27,14 @@ from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import join
 from ..lru_cache import LruCache
 from ..workspace import apply
-from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims
+from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims, StoreError
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import ParseCache, Parsed
 from ..workspace.workspace import Workspace
 from .boards import Progress, RootBoard, RootChange
 from .worker import Worker
+from .writer_queue import WriterQueue, run_in_writer_thread
 
-_MAX_WRITERS = 32
-"""At one time, in all roots; more wait for their turn."""
 _PROGRESS_S = 0.1
 """Between two reports of a first scan; the last one is always made."""
 _WARM_ACTS = 8
@@ -43,16 +42,10 @@ _WARM_ACTS = 8
 _BEHIND = "somebody who looks at this root may not have been told of all changes; the server's log says why"
 
 _log = logging.getLogger(__name__)
-_writers = ThreadPoolExecutor(_MAX_WRITERS, "phasekeeper-writer")
 
 P = ParamSpec("P")
 T = TypeVar("T")
 ChangeListener = Callable[[RootChange], None]
-
-
-async def run_in_writer_thread(work: Callable[P, T], *arguments: P.args, **keywords: P.kwargs) -> T:
-    """Run `work` on a thread for writers, and return what it returns. Raises what that raises."""
-    return await asyncio.get_running_loop().run_in_executor(_writers, partial(work, *arguments, **keywords))
 
 
 class Engine:
@@ -68,6 +61,7 @@ class Engine:
         self._failed_listeners: set[Path] = set()
         """Roots of which a listener failed."""
         self._results: set[asyncio.Future[Any]] = set()
+        self._writers = WriterQueue(StoreError)
         self._acts_parsed = LruCache[tuple[Path, str], Parsed](_WARM_ACTS)
         worker = self._worker = Worker(self._post, watch, runtime)
         worker.on_board, worker.on_closed = self._on_board, self._on_closed
@@ -182,23 +176,24 @@ class Engine:
         revision: str | None = None,
     ) -> CommandResult:
         """`apply.apply_command` on a writer's thread. Raises what that raises."""
-        # Whoever acts on the same run at the same time does without: parse results belong to one thread.
-        parsed = ParseCache(self._acts_parsed.get((root, run)))
-        self._acts_parsed.drop((root, run))
         try:
-            done = await run_in_writer_thread(
-                apply.apply_command,
-                Workspace(root, parsed=parsed),
-                run,
-                act,
-                signed=signed,
-                claims=claims,
-                revision=revision,
-            )
+            async with self._writers.turn(root, run):
+                parsed = ParseCache(self._acts_parsed.get((root, run)))
+                # One that is cancelled may still work with them: parse results belong to one thread.
+                self._acts_parsed.drop((root, run))
+                done = await run_in_writer_thread(
+                    apply.apply_command,
+                    Workspace(root, parsed=parsed),
+                    run,
+                    act,
+                    signed=signed,
+                    claims=claims,
+                    revision=revision,
+                )
+                self._acts_parsed.keep((root, run), dict(parsed))
         except RecordedRefusal:
             await self.refresh(root, [root / (join(run, JOURNAL) or JOURNAL)])
             raise
-        self._acts_parsed.keep((root, run), dict(parsed))
         await self.refresh(root, [root / path for path in _written_paths(run, done)])
         await self.look_again(root, run)
         return done
@@ -212,9 +207,19 @@ class Engine:
             workspace = Workspace(root)
             return apply.start_run(workspace, workspace.library.workflow(workflow), name, title, actor)
 
-        run, done = await run_in_writer_thread(start)
+        run, done = await self.write(root, "", start)
         await self.refresh(root, [root / run])
         return run, done
+
+    async def write(
+        self, root: Path, run: str, work: Callable[P, T], *arguments: P.args, **keywords: P.kwargs
+    ) -> T:
+        """Run `work`, which writes a run, on a writer's thread once those before have written it.
+
+        Raises what that raises, and StoreError when its turn does not come in time.
+        """
+        async with self._writers.turn(root, run):
+            return await run_in_writer_thread(work, *arguments, **keywords)
 
     # ---- between the loop and the thread
 

@@ -20,7 +20,7 @@ from ...tools.assistant.access import RootRuns, ToolRefused, select_run
 from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
-from ..live.engine import Engine, run_in_writer_thread
+from ..live.engine import Engine
 from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
@@ -160,7 +160,9 @@ class CallAccess:
                 keys = {key_of(own_token): own_token for own_token in own}
                 for task, key in ((claim.task, claim.key) for claim in mine if claim.key in keys):
                     self.client.tokens.pop((run.root, run.run, act.actor, task), None)
-                    await run_in_writer_thread(release, Workspace(Path(run.root)), run.run, task, keys[key])
+                    await self.engine.write(
+                        Path(run.root), run.run, release, Workspace(Path(run.root)), run.run, task, keys[key]
+                    )
                 if mine:
                     await self.again(run, CLAIMS)
         return self._current(run)
@@ -191,7 +193,9 @@ class CallAccess:
         async with self.client.open_roots.lock(root, run.run):
             with refusals():
                 tokens = self._tokens(run, who, token)
-                made = await run_in_writer_thread(claim_next, Workspace(root), run.run, who, seconds, tokens)
+                made = await self.engine.write(
+                    root, run.run, claim_next, Workspace(root), run.run, who, seconds, tokens
+                )
             if made and self.client.lasting:
                 self.client.tokens[run.root, run.run, who, made[0].task] = made[1]
             elif made:

@@ -7,7 +7,8 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ LOCK = "lock"
 HOLDER = "lock.holder"
 """The note of who has the lock, for those who wait in vain, and where it writes, for clearing up."""
 LOCK_TIMEOUT_S = 10.0
+TOLD_AFTER_S = 1.0
+"""Whoever waits longer for a lock is told for whom, where `on_lock_wait` says how."""
 _POLL_S = 0.01
 _MAX_NOTE_BYTES = 1 << 20
 
@@ -35,12 +38,27 @@ def timestamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
+class LockWait(NamedTuple):
+    """A wait for the lock of a run that goes on: who has it, how long it took, how long it will at most."""
+
+    run: str
+    holder: str
+    waited_s: float
+    left_s: float
+    until: datetime
+
+
+on_lock_wait: ContextVar[Callable[[LockWait], None] | None] = ContextVar("on_lock_wait", default=None)
+"""Called once in a wait of more than `TOLD_AFTER_S`, for a person who sits before it."""
+
+
 @contextmanager
 def run_lock(
     root: Path, run: str, *, clock: Clock = utc_now, timeout_s: float = LOCK_TIMEOUT_S, create: bool = False
 ) -> Iterator[None]:
     """Nobody else writes this run meanwhile, in any process of this machine.
 
+    The lock is taken by polling: who waits longest need not be the next. `on_lock_wait` hears of a long wait.
     Raises StoreError when the run is no folder (`create` makes it), cannot be written, or stays locked for
     `timeout_s`; the text then says who has the lock.
     """
@@ -54,14 +72,28 @@ def run_lock(
             raise StoreError(f"there is no folder {run or '.'} to write in")
         with open_folder(root, place, create=not (root / place).is_dir()) as folder:
             path = folder.full / LOCK
-    lock = filelock.FileLock(path, timeout=timeout_s, poll_interval=_POLL_S)
+    lock = filelock.FileLock(path, poll_interval=_POLL_S)
+    tell = on_lock_wait.get()
+    silent_s = min(timeout_s, TOLD_AFTER_S) if tell else timeout_s
     with as_store_error(f"{place}/{LOCK}"):
         try:
-            lock.acquire()
+            try:
+                lock.acquire(timeout=silent_s)
+            except filelock.Timeout:
+                if tell is None or silent_s >= timeout_s:
+                    raise
+                left_s = timeout_s - silent_s
+                tell(
+                    LockWait(
+                        run, _holder_name(root, run), silent_s, left_s, clock() + timedelta(seconds=left_s)
+                    )
+                )
+                lock.acquire(timeout=left_s)
         except filelock.Timeout as error:
-            who = "".join(c for c in holder_of(root, run).who if c.isprintable())[:200] or "another process"
             after = f"after {timeout_s:g} s nothing was changed. Run it again"
-            raise StoreError(f"{run or '.'} is being written by {who}; {after}") from error
+            raise StoreError(
+                f"{run or '.'} is being written by {_holder_name(root, run)}; {after}"
+            ) from error
     try:
         note_holder(root, run, clock)
         yield
@@ -69,6 +101,11 @@ def run_lock(
         # What was recorded stays so. The system lets go of the lock when the process ends.
         with suppress(OSError):
             lock.release()
+
+
+def _holder_name(root: Path, run: str) -> str:
+    """The last one who had the lock, in words that can be shown."""
+    return "".join(c for c in holder_of(root, run).who if c.isprintable())[:200] or "another process"
 
 
 class Holder(NamedTuple):

@@ -19,7 +19,6 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused, answerable
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
-from ...live.engine import run_in_writer_thread
 from ...workspace.apply import StoreError, prepare_decision
 from ...workspace.git import actor
 from ...workspace.repair import NOTHING_AGREED, prepare_repair, repair_run
@@ -91,7 +90,9 @@ async def repair_journal(connection: Connection, view: RootView, e: Evaluation, 
     lines = [f"{e.run}:", *prepared.lines]
     if prepared.lines and await _choose(connection, lines, [AGREE], command) == AGREE:
         agreed, who = prepared, await asyncio.to_thread(actor, view.root)
-    actions = await run_in_writer_thread(
+    actions = await connection.engine.write(
+        view.root,
+        e.run,
         repair_run,
         workspace,
         e.run,

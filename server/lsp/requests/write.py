@@ -17,7 +17,6 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
 from ....tools.report_words import report_words
-from ...live.engine import run_in_writer_thread
 from ...workspace import apply
 from ...workspace.apply import StoreError
 from ...workspace.definitions import UnknownWorkflow
@@ -107,7 +106,9 @@ async def claim(connection: Connection, view: RootView, params: Parameters) -> A
     name, _ = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
     holder, held = connection.claims.get((view.root, run, name), ("", ""))
     held = held if holder == who else ""
-    claimed, token = await run_in_writer_thread(apply.claim, workspace, run, name, who, CLAIM_S, held)
+    claimed, token = await connection.engine.write(
+        view.root, run, apply.claim, workspace, run, name, who, CLAIM_S, held
+    )
     connection.claims[view.root, run, claimed.task] = who, token
     recorded = f"{claimed.task} is claimed by {who} until {claimed.until}"
     return _receipt(recorded, await _reread(connection, view, run))
@@ -120,7 +121,9 @@ async def release(connection: Connection, view: RootView, params: Parameters) ->
     name, _ = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
     _, token = connection.claims.get((view.root, run, name), ("", ""))
     try:
-        name, was_claimed = await run_in_writer_thread(apply.release, workspace, run, name, token)
+        name, was_claimed = await connection.engine.write(
+            view.root, run, apply.release, workspace, run, name, token
+        )
     except StoreError as error:
         words = shlex.join(["phasekeeper", "release", run, name, "--root", str(view.root)])
         raise CommandRefused(f"{error}. A person releases it on a terminal: {words}") from None

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from phasekeeper.server.cli import output
+from phasekeeper.server.store import lock
 from phasekeeper.server.version import VERSION
 
 from tests.cli_walkthroughs.driver import Drive
@@ -195,3 +201,31 @@ def test_a_claim_says_when_it_ends_and_what_cannot_be_claimed(planned: Drive) ->
         assert "a claim needs" in planned.wrong("claim", "one", "f-01", "--as", "ann", "--ttl", ttl)
     said = planned.refused("report", "one", "do", "ok", "--task", "01", "--token", "1")
     assert "the claim on f-01 has ended" in said
+
+
+def test_a_command_that_waits_for_another_writer_says_for_whom_and_until_when(
+    planned: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "TOLD_AFTER_S", 0.01)
+    is_held, is_told = threading.Event(), threading.Event()
+    tell = output.print_errors
+
+    def print_errors(lines: Iterable[str]) -> None:
+        tell(lines)
+        is_told.set()
+
+    def hold() -> None:
+        with lock.run_lock(planned.root, "work/one"):
+            is_held.set()
+            is_told.wait(60)
+
+    monkeypatch.setattr(output, "print_errors", print_errors)
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait(60)
+    result = planned.do("claim", "work/one", "f-01", "--as", "ann")
+    holder.join(60)
+    assert is_told.is_set()
+    said = rf"phasekeeper: work/one is being written by process {os.getpid()} on .* since .*: "
+    said += r"waited for 0.01 s, and for up to 9.99 s more, until \d\d:\d\d:\d\d\n"
+    assert re.fullmatch(said, result.err)

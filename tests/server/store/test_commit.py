@@ -6,6 +6,7 @@ import errno
 import json
 import multiprocessing
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from phasekeeper.orchestration.findings import Edit
 from phasekeeper.orchestration.journal.journal import read_journal, record
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.disk import safe_open
+from phasekeeper.server.store import lock as lock_module
 from phasekeeper.server.store.commit import (
     Commit,
     Conflict,
@@ -29,7 +31,7 @@ from phasekeeper.server.store.commit import (
     Writes,
     commit,
 )
-from phasekeeper.server.store.lock import run_lock
+from phasekeeper.server.store.lock import LockWait, run_lock
 from phasekeeper.server.store.log_file import BrokenLog
 from phasekeeper.server.store.recovery import RecoveryAction, RecoveryKind, finish_rename, pending_writes
 from phasekeeper.server.workspace import decision_proof as decide
@@ -651,6 +653,51 @@ def test_who_has_the_lock_is_said_and_a_dead_holder_has_it_no_more(
         write(root, timeout_s=0.05)
     held_elsewhere()
     assert write(root, timeout_s=WAIT_S).records
+
+
+@pytest.fixture
+def told_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[LockWait]]:
+    """What a person would be told of waits for locks, which is told at once."""
+    monkeypatch.setattr(lock_module, "TOLD_AFTER_S", 0.01)
+    waits: list[LockWait] = []
+    token = lock_module.on_lock_wait.set(waits.append)
+    yield waits
+    lock_module.on_lock_wait.reset(token)
+
+
+def test_whoever_waits_for_the_lock_is_told_once_for_whom_and_until_when(
+    root: Path, held_elsewhere: Callable[[], None], told_waits: list[LockWait]
+) -> None:
+    with pytest.raises(StoreError, match=r"after 0.05 s nothing was changed"):
+        write(root, timeout_s=0.05)
+    [wait] = told_waits
+    assert re.match(r"process \d+ on ", wait.holder)
+    assert (wait.run, wait.waited_s, wait.left_s) == (RUN, 0.01, pytest.approx(0.04))
+    assert wait.until == NOON + timedelta(seconds=wait.left_s)
+    held_elsewhere()
+    write(root)
+    assert told_waits == [wait]
+
+
+def test_whoever_has_been_told_gets_the_lock_when_it_is_free(
+    root: Path, held_elsewhere: Callable[[], None], told_waits: list[LockWait]
+) -> None:
+    def free(wait: LockWait) -> None:
+        told_waits.append(wait)
+        held_elsewhere()
+
+    token = lock_module.on_lock_wait.set(free)
+    assert write(root, timeout_s=WAIT_S).records
+    lock_module.on_lock_wait.reset(token)
+    assert len(told_waits) == 1
+
+
+def test_a_time_too_short_for_telling_is_not_told(
+    root: Path, held_elsewhere: Callable[[], None], told_waits: list[LockWait]
+) -> None:
+    with pytest.raises(StoreError, match="is being written by process"):
+        write(root, timeout_s=0.005)
+    assert told_waits == []
 
 
 def test_a_clock_that_is_set_back_changes_neither_order_nor_numbers(root: Path) -> None:
