@@ -31,6 +31,8 @@ from watchdog.observers import Observer
 
 from .canary import Canary
 
+_RENEW_SHARE = 20
+"""Folders are watched anew after a pause so many times as long as the last time took."""
 _STOP_S = 5.0
 """An observer that hangs is left alone after so long."""
 _EVENTS: list[type[events.FileSystemEvent]] = [
@@ -95,6 +97,9 @@ class Watcher(events.FileSystemEventHandler):
         self._lost = False
         self._replaced: set[Path] = set()
         """Watched folders that came, went or were moved: what is watched there now may be another folder."""
+        self._arrived: set[Path] = set()
+        """Folders that came or were moved to a place below watched ones since they were watched anew."""
+        self._renew_at = 0.0
         self._wanted: dict[Path, Mapping[Path, bool]] = {}
         self._watches: dict[Path, _Watch] = {}
         self._observer: Any = None
@@ -149,7 +154,36 @@ class Watcher(events.FileSystemEventHandler):
         }
         with self._lock:
             self._replaced |= replaced
-        return self._reschedule() if replaced else {}
+        return {**self._renew_arrived(), **(self._reschedule() if replaced else {})}
+
+    def _renew_arrived(self) -> Mapping[Path, bool]:
+        """Watch anew the folders that came or were moved, and return them: they have to be looked at.
+
+        Of a folder that is renamed and followed by another of its name before its creation is read, watchdog
+        watches the other one under both names, and the first not at all. To watch a path once more sets that
+        right, and costs nothing where it is right.
+        """
+        began = monotonic()
+        if began < self._renew_at:
+            return {}
+        with self._lock:
+            arrived, self._arrived = self._arrived, set()
+        tops = {path for path in arrived if arrived.isdisjoint(path.parents) and path.is_dir()}
+        for emitter in tuple(self._observer.emitters) if tops else ():
+            group: Any = getattr(emitter, "_inotify", None)
+            whole = (
+                Path(emitter.watch.path)
+                if emitter.watch.is_recursive and hasattr(group, "_add_all_callbacks")
+                else None
+            )
+            for path in tops if whole else ():
+                if whole in path.parents:
+                    # What goes meanwhile, or is full, is told by other means.
+                    with suppress(OSError), group._lock:
+                        if group.is_active:
+                            group._add_all_callbacks(os.fsencode(path))
+        self._renew_at = monotonic() + _RENEW_SHARE * (monotonic() - began)
+        return dict.fromkeys(tops, True)
 
     def _fault(self) -> str:
         """Why the observer is deaf; "" when it hears."""
@@ -230,6 +264,9 @@ class Watcher(events.FileSystemEventHandler):
         self._canary.heard_at = monotonic()
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         replaced = set[Path]()
+        if event.is_directory and event.event_type in ("created", "moved"):
+            with self._lock:
+                self._arrived.add(Path(paths[-1]))
         if event.is_directory and event.event_type in _REPLACING:
             places = set(map(Path, paths))
             replaced = {

@@ -157,6 +157,33 @@ def test_an_observer_that_hangs_is_replaced(tmp_path, monkeypatch):
         go_on.set()
 
 
+@linux
+def test_a_folder_that_was_renamed_before_its_creation_was_read_is_watched(tmp_path, monkeypatch):
+    hangs, go_on = threading.Event(), threading.Event()
+    handle = inotify_c.InotifyFD.handle_event
+
+    def hang(reader: inotify_c.InotifyFD, event: inotify_c.InotifyEvent) -> None:
+        hangs.set()
+        go_on.wait(LIMIT_S)
+        handle(reader, event)
+
+    with watching(tmp_path) as heard:
+        monkeypatch.setattr(inotify_c.InotifyFD, "handle_event", hang)
+        (tmp_path / "first").write_text("")
+        assert hangs.wait(LIMIT_S)
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a").rename(tmp_path / "b")
+        (tmp_path / "a").mkdir()
+        go_on.set()
+        (tmp_path / "last").write_text("")
+        heard.until(tmp_path / "last")
+        renewed = heard.watcher.replace_deaf()
+        # What was saved in it meanwhile nobody heard.
+        assert renewed[tmp_path / "b"]
+        (tmp_path / "b/x.md").write_text("x")
+        heard.until(tmp_path / "b/x.md")
+
+
 def test_an_observer_that_hears_is_let_be(tmp_path):
     with watching(tmp_path) as heard:
         observer, told = heard.watcher._observer, threading.Event()
