@@ -157,7 +157,7 @@ def test_a_view_of_a_server_that_does_not_answer_says_so(home, monkeypatch):
 
     home.server()
     monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
-    monkeypatch.setattr(serve, "_reached", silent)
+    monkeypatch.setattr(serve, "_reach", silent)
     with pytest.raises(TimeoutError, match="does not answer: `phasekeeper doctor`"):
         asyncio.run(run())
 
@@ -168,7 +168,7 @@ def test_a_server_that_has_no_room_for_a_view_says_so(home, run, monkeypatch):
 
     home.server()
     monkeypatch.setenv("XDG_RUNTIME_DIR", home.env["XDG_RUNTIME_DIR"])
-    monkeypatch.setattr(serve, "_reached", full)
+    monkeypatch.setattr(serve, "_reach", full)
     code, _, said = run("serve")
     assert code == 2 and "the server refused: it serves 0 connections" in said
 
