@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 from ..orchestration.result.values import Evaluation
@@ -30,6 +29,8 @@ def find_run(names: Sequence[str], wanted: str) -> str:
     if fitting:
         more = f" and {len(fitting) - _LISTED} more" if len(fitting) > _LISTED else ""
         raise NoSuchRun(f"{wanted!r} is the end of more than one run: {', '.join(fitting[:_LISTED])}{more}")
+    import difflib  # late: only a name that is wrong needs it
+
     tails = {name.rsplit("/", 1)[-1]: name for name in names}
     if close := difflib.get_close_matches(parts[-1], list(tails), n=3, cutoff=0.4):
         hint = f"did you mean {' or '.join(tails[name] for name in close)}?"

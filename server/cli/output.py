@@ -7,14 +7,11 @@ import math
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...orchestration.evaluation.trace import ReportTextRefused
 from ...orchestration.sanitize import plain
-from ...orchestration.updates.commands import CommandRefused, InvalidCommand
 from ...tools.run_names import NoSuchRun
-from ..store.folder import StoreError
-from ..store.lock import LockWait, on_lock_wait
 from ..terminal.caller import stdout
 from ..terminal.finding_views import error_lines, one_line_of
 from ..terminal.lines import PATH_LIMIT, print_errors
@@ -23,13 +20,14 @@ from ..workspace.roots import UsageError
 from .confirm import NotConfirmed
 from .selection import BrokenDefinitions, Selection
 
+if TYPE_CHECKING:
+    from ..store.lock import LockWait
+
 # Exit codes of the design, section 7; NOT_SHOWN says of what writes that it is done all the same.
 OK, REFUSED, USAGE, WAITING, NOT_SHOWN = 0, 1, 2, 3, 4
 # What shells show for a program that SIGPIPE ended.
 BROKEN_PIPE = 141
 _PASSED_SHOWN = 5
-_WRONG_USE = (UsageError, NoSuchRun, UnknownWorkflow, InvalidCommand)
-_REFUSALS = (CommandRefused, StoreError, NotConfirmed)
 
 
 def print_json(data: Any) -> None:
@@ -61,14 +59,19 @@ def report_failure(error: Exception, writes: bool = False) -> int:
     # An error of a file names the file; one of a stream names nothing.
     if isinstance(error, OSError) and error.filename is None:
         return report_unshown(error, writes)
-    if not isinstance(error, (*_WRONG_USE, *_REFUSALS)):
+    # Late: what only writes does not keep an answer waiting.
+    from ...orchestration.updates.commands import CommandRefused, InvalidCommand
+    from ..store.folder import StoreError
+
+    is_wrong_use = isinstance(error, (UsageError, NoSuchRun, UnknownWorkflow, InvalidCommand))
+    if not is_wrong_use and not isinstance(error, (CommandRefused, StoreError, NotConfirmed)):
         raise error
     if isinstance(error, ReportTextRefused):
         said = f"phasekeeper: {plain(error.why, 1000)}. Fill this in and hand it in with --report FILE:"
         print_errors([said, "", *(plain(line, 2000) for line in error.form.splitlines())])
         return REFUSED
     print_errors([f"phasekeeper: {plain(str(error), 2000)}"])
-    return USAGE if isinstance(error, _WRONG_USE) else REFUSED
+    return USAGE if is_wrong_use else REFUSED
 
 
 def report_unshown(error: OSError, writes: bool = False) -> int:
@@ -87,6 +90,8 @@ def report_unshown(error: OSError, writes: bool = False) -> int:
 
 def tell_lock_waits() -> None:
     """Have a command that waits for the lock of a run say so on stderr, after a second."""
+    from ..store.lock import on_lock_wait
+
     on_lock_wait.set(_print_lock_wait)
 
 

@@ -7,10 +7,9 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ...orchestration.findings import Evidence, Severity
-from ...orchestration.rendering.explanation import ExplanationEntry
 from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, value_text
@@ -33,6 +32,9 @@ from .lines import (
     styled_text,
     waits,
 )
+
+if TYPE_CHECKING:
+    from ...orchestration.rendering.explanation import ExplanationEntry
 
 STATUS_STYLE: Mapping[str, str] = {
     "active": "good",

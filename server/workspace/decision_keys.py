@@ -10,7 +10,6 @@ import hmac
 import json
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -18,8 +17,6 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
-
-import platformdirs
 
 from ..disk.repository import toplevel
 
@@ -49,6 +46,8 @@ class RepositoryKey(NamedTuple):
 
 def key_path() -> Path:
     """The user's key: `phasekeeper/decision.key` in the user's folder for application state."""
+    import platformdirs  # late: most evaluations ask for no key
+
     return platformdirs.user_state_path("phasekeeper", appauthor=False) / "decision.key"
 
 
@@ -67,7 +66,7 @@ def load_key() -> DecisionKey:
 
 def make_key() -> DecisionKey:
     """The user's key, made when there is none: 32 random bytes in a file that only this user can read."""
-    return _make_key(key_path(), secrets.token_bytes(KEY_BYTES), load_key)
+    return _make_key(key_path(), os.urandom(KEY_BYTES), load_key)
 
 
 # ---- a repository's key -----------------------------------------------------------------------
@@ -105,7 +104,7 @@ def make_repository_key(root: Path) -> DecisionKey:
     user = make_key()
     if user.secret is None:
         return user
-    content = json.dumps({"path": os.fspath(place_of(root)), "id": secrets.token_hex(16)})
+    content = json.dumps({"path": os.fspath(place_of(root)), "id": os.urandom(16).hex()})
     return _make_key(repository_path(root), content.encode(), lambda: load_repository_key(root))
 
 
@@ -186,7 +185,7 @@ def _create_private(path: Path, content: bytes) -> None:
     new = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(new):
         folder.mkdir(mode=0o700, exist_ok=True)
-    whole = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    whole = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +25,8 @@ def answer(root: Path, *arguments: str, person: bool = False) -> bytes:
 
     With `person` it reads the settings that the environment names, as it does for whoever runs it.
     """
+    import subprocess  # late: what HEAD has is mostly read without git
+
     git = program(root)
     if git is None:
         return b""

@@ -11,7 +11,6 @@ from ....orchestration.evaluation.trace import check_action
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import Basis, RunStatus
-from ....tools import check as checks
 from ....tools.project_paths import rebase_evaluation, rebase_evidence
 from ....tools.run_names import awaits_person
 from ...terminal import run_views as views
@@ -140,6 +139,8 @@ def can(options: Namespace) -> int:
 
 def check(options: Namespace) -> int:
     """`check`: findings in the form that is asked for. The root's own definitions are checked too."""
+    from ....tools import check as checks  # late, as the explanation above: most commands need neither
+
     if options.basis and not options.gates:
         raise UsageError("--basis is about gates: say --gates too")
     selection = select_runs(options)

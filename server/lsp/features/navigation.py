@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from importlib.resources import files as resources
 from itertools import islice
-from pathlib import Path
 
 from lsprotocol import types as lsp
 
@@ -70,7 +68,7 @@ def _of_phase(context: DocumentContext, word: str) -> list[lsp.Location]:
     path, span = phase.place.source.path, phase.place.span
     if path in {source.path for source in built_in_sources().values()}:
         text = EncodedText(phase.place.source.text, context.text.encoding)
-        return [lsp.Location(Path(str(resources(BUILT_IN) / path)).as_uri(), text.range(span))]
+        return [lsp.Location((BUILT_IN / path).as_uri(), text.range(span))]
     location = _location(context, path, span)
     return [location] if location else []
 

@@ -13,7 +13,6 @@ import pytest
 from phasekeeper.server.cli.commands import doctor
 from phasekeeper.server.connector.address import try_lock
 from phasekeeper.server.workspace import decision_keys as decide
-from phasekeeper.server.workspace import git
 
 from tests.roots import task
 from tests.server.servers import BOUND_S
@@ -128,7 +127,7 @@ def test_without_git_that_is_told(mine, told, monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError
 
-    monkeypatch.setattr(git.subprocess, "run", missing)
+    monkeypatch.setattr(subprocess, "run", missing)
     code, found = told()
     assert (code, found["software"]["git"]) == (1, None)
     assert "install git" in mends(found).values()

@@ -799,3 +799,17 @@ def test_a_command_about_one_run_reads_the_files_of_no_other(here, run, monkeypa
     run(*words)
     assert f"{TASKS}/T7/state.json" in read
     assert {path.split("/")[2] for path in read if path.startswith(f"{TASKS}/")} == {"T7"}
+
+
+def test_a_command_about_one_run_imports_no_more_than_it_needs(here):
+    task(here, "T1")
+    code = "import sys; from phasekeeper.server.cli.main import main; main(); print(*sys.modules)"
+    line = [sys.executable, "-I", "-c", code, "next", "T1", "--cold"]
+    answer, loaded = subprocess.run(line, capture_output=True, text=True, check=True).stdout.rsplit("\n", 2)[
+        :2
+    ]
+    assert f"{TASKS}/T1" in answer
+    others = "pydantic rich mcp pygls lsprotocol watchdog uvicorn platformdirs asyncio difflib zipfile"
+    ours = "server.lsp server.mcp server.live server.hub server.store.commit orchestration.lint tools.check"
+    unwanted = {*others.split(), *(f"phasekeeper.{name}" for name in ours.split())}
+    assert unwanted & set(loaded.split()) == set()
