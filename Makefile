@@ -37,6 +37,7 @@ check: $(VENV)/tested links
 
 bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
+	$(BIN)/python -m tests.bench.commands
 	$(BIN)/python -m tests.bench.editors
 	$(BIN)/python -m tests.bench.watching
 	$(BIN)/python -m tests.bench.bombs
