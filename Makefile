@@ -3,7 +3,7 @@
 # make check  style, types and layers; of the extension too where there are Node 20 and npm, or with REQUIRE_ALL=1
 # make bench  how fast it is; make bench-peers: beside two task servers of others, from npm
 # make explore  100,000 histories a workflow, honest and not, beside a model of its rules; outside CI
-# make soak   20,000 rounds of renames and removals of watched folders: how far boards are behind; outside CI
+# make soak   20,000 rounds of renames and removals of watched folders, then 10,000 writes by clients that are killed
 # make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
@@ -54,6 +54,7 @@ explore: $(VENV)/tested
 .PHONY: soak
 soak: $(VENV)/tested
 	$(BIN)/python -m tests.soak $(or $(ARGS),storm)
+	$(if $(ARGS),,$(BIN)/python -m tests.soak haul)
 
 drive: $(VENV)/tested
 	$(BIN)/python -m tests.assistants_live $(ARGS)

@@ -1,13 +1,17 @@
-"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1."""
+"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1, or haul --minutes 120."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import os
+import sys
 import tempfile
+import time
+from itertools import count
 from pathlib import Path
 
+from tests.soak.haul import hauls
 from tests.soak.storm import Storm
 
 BEHIND_S = 2.0
@@ -20,10 +24,29 @@ def main() -> int:
     storm = parts.add_parser("storm", help="renames and removals of watched folders")
     storm.add_argument("--rounds", type=int, default=20_000)
     storm.add_argument("--seed", type=int, default=1)
+    haul = parts.add_parser("haul", help="writers of all kinds, killed at random, against a model")
+    haul.add_argument("--rounds", type=int, default=250)
+    haul.add_argument("--minutes", type=float, help="so long instead of so many rounds")
+    haul.add_argument("--seed", type=int, default=1)
     arguments = options.parse_args()
+    if arguments.part == "haul":
+        return _haul(arguments.rounds, arguments.minutes, arguments.seed)
     with tempfile.TemporaryDirectory(prefix="phasekeeper-soak-") as folder:
         os.environ["XDG_STATE_HOME"] = f"{folder}/state"
         return asyncio.run(_storm(Path(folder).resolve(), arguments.rounds, arguments.seed))
+
+
+def _haul(rounds: int, minutes: float | None, seed: int) -> int:
+    until = None if minutes is None else time.monotonic() + minutes * 60
+    with hauls(seed) as haul:
+        for number in count(1):
+            haul.round()
+            print(haul.summary(), file=sys.stderr, flush=True)
+            if haul.failures() or (number >= rounds if until is None else time.monotonic() > until):
+                break
+        print(haul.summary())
+        print(*haul.failures(), sep="\n")
+        return 1 if haul.failures() else 0
 
 
 async def _storm(folder: Path, rounds: int, seed: int) -> int:

@@ -1,0 +1,206 @@
+"""The long haul: clients of all kinds write, are killed, and come again; roots and servers come and go.
+
+In a round a few clients at once write to two roots until so many writes are acknowledged; every few of them
+one process is killed. Then nobody writes, and each run is compared with what its clients were answered, and
+what the server shows with a cold look.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+
+from tests.soak.clients import Assistant, CommandLine, Editor, Gone, client_of
+from tests.soak.model import Answer, History, Verdict, judge
+from tests.soak.world import EFFECT, RUNS, Sample, World, worlds
+
+AT_ONCE = 5
+WRITES = 40
+"""Acknowledged in a round, at least."""
+ROOTS = 2
+LIVES_FOR = 3
+"""Rounds after which the older root is removed and a new one appears."""
+SERVER_ROUNDS = 8
+"""In one of so many rounds the server is among those that are killed; it is old enough to leak otherwise."""
+WARM_ROUNDS = 3
+"""Rounds after which a server has imported and cached what it needs."""
+MORE_DESCRIPTORS = 8
+MORE_MEMORY = 1.25
+"""So many descriptors and times the memory a server may have more than when it was warm."""
+
+
+class Haul:
+    """Rounds in one world. All choices are of the seed; what the processes make of them is not."""
+
+    def __init__(
+        self, world: World, seed: int, writes: int = WRITES, server_rounds: int = SERVER_ROUNDS
+    ) -> None:
+        self.world, self.history, self.total = world, History(), Verdict()
+        self._chance, self._names = random.Random(seed), count(1)
+        self._rounds = 0
+        self._samples: list[Sample] = []
+        self._observers: dict[Path, Assistant] = {}
+        self._lock = threading.Lock()
+        self._writes, self._server_rounds = writes, server_rounds
+        self._left = self._until_kill = 0
+        self._with_server = False
+        for _ in range(ROOTS):
+            world.add_root()
+
+    # ---- a round
+
+    def round(self) -> None:
+        """Write, kill, and look. What is wrong is in `total` afterwards."""
+        self._rounds += 1
+        self._left, self._until_kill = self._writes, self._chance.randint(1, 12)
+        self._with_server = self._rounds % self._server_rounds == 0
+        for root in self.world.roots:
+            self._observe(root)
+        seeds = [self._chance.random() for _ in range(AT_ONCE)]
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            for failed in threads.map(self._write_until_enough, seeds):
+                self.total.faults += failed
+        for root in self.world.roots:
+            self._judge(root)
+        if sample := self.world.sample():
+            self._samples.append(sample)
+        if self._rounds % LIVES_FOR == 0:
+            gone = self.world.remove_oldest_root()
+            self.history.forget(gone)
+            self._observers.pop(gone).close()
+            self.world.add_root()
+
+    def _write_until_enough(self, seed: float) -> list[str]:
+        """Be one client after the other; what went wrong with them."""
+        chance, failed = random.Random(seed), list[str]()
+        while self._left > 0:
+            root = chance.choice(self.world.roots)
+            try:
+                with client_of(chance, self.world, root) as client:
+                    for _ in range(chance.randint(1, 12)):
+                        self._write(client, chance, root)
+            except Gone:
+                continue
+            except (TimeoutError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+                failed.append(f"a client was not served as it should be: {error!r}")
+                break
+        return failed
+
+    def _write(self, client: object, chance: random.Random, root: Path) -> None:
+        if self._left <= 0:
+            return
+        message = f"m{next(self._names)}"
+        attempt = self.history.begin(root, chance.choice(RUNS), message, is_redo=isinstance(client, Editor))
+        try:
+            answer, said = client.write(attempt)  # pyright: ignore[reportAttributeAccessIssue]
+        except BaseException:
+            self.history.end(attempt, Answer.UNKNOWN)
+            raise
+        self.history.end(attempt, answer, said)
+        if answer is Answer.ACKNOWLEDGED:
+            self._count_down()
+
+    def _count_down(self) -> None:
+        with self._lock:
+            self._left -= 1
+            self._until_kill -= 1
+            if self._until_kill <= 0:
+                self._until_kill = self._chance.randint(1, 12)
+                self.world.kill_one(self._chance, self._with_server)
+
+    # ---- what must hold when nobody writes
+
+    def _judge(self, root: Path) -> None:
+        for run in RUNS:
+            self._finish(root, run)
+            found = judge(root, run, self.history.attempts(root, run), EFFECT)
+            self.total.lost += found.lost
+            self.total.doubled += found.doubled
+            self.total.uninvited += found.uninvited
+            self.total.faults += [
+                f"round {self._rounds}, {root.name}, {run}: {each}" for each in found.faults
+            ]
+        self._compare_with_cold(root)
+
+    def _finish(self, root: Path, run: str) -> None:
+        """The next writer finishes what those that were killed left."""
+        attempt = self.history.begin(root, run, f"m{next(self._names)}")
+        answer, said = CommandLine(self.world, root, ()).write(attempt)
+        self.history.end(attempt, answer, said)
+        if answer is not Answer.ACKNOWLEDGED:
+            self.total.faults.append(f"round {self._rounds}: nobody can write to {root.name}/{run}: {said}")
+
+    def _compare_with_cold(self, root: Path) -> None:
+        self._observe(root)
+        served, cold = self.world.shown(root)
+        if served != cold:
+            self.total.faults.append(f"round {self._rounds}: {root.name} is shown as {served}, and is {cold}")
+
+    def _observe(self, root: Path) -> None:
+        """An assistant that has a root open in the server, by the one before or by a new one, which is not
+        among those that are killed."""
+        if root in self._observers:
+            try:
+                self._observers[root].look()
+                return
+            except Gone:
+                self._observers.pop(root).close()
+        observer = self._observers[root] = Assistant(self.world, root, ())
+        self.world.forget(observer.process)
+        observer.connect()
+        observer.look()
+
+    # ---- at the end
+
+    def close(self) -> None:
+        """End the observers."""
+        for observer in self._observers.values():
+            observer.close()
+
+    def growth(self) -> list[str]:
+        """Servers that came to need more than when they were warm."""
+        found: list[str] = []
+        for pid in dict.fromkeys(sample.pid for sample in self._samples):
+            of_one = [sample for sample in self._samples if sample.pid == pid][WARM_ROUNDS:]
+            if not of_one:
+                continue
+            first, last = of_one[0], of_one[-1]
+            if last.descriptors > first.descriptors + MORE_DESCRIPTORS:
+                found.append(f"descriptors of {pid}: {first.descriptors}, then {last.descriptors}")
+            if last.memory > first.memory * MORE_MEMORY:
+                found.append(f"memory of {pid}: {first.memory}, then {last.memory}")
+        return found
+
+    def failures(self) -> list[str]:
+        """All that is wrong; empty is right."""
+        counts = {name: getattr(self.total, name) for name in ("lost", "doubled", "uninvited")}
+        found = [f"{number} records are {name}" for name, number in counts.items() if number]
+        if exceptions := self.world.tracebacks():
+            found.append(f"{exceptions} exceptions in logs")
+        return [*self.total.faults, *found, *self.growth()]
+
+    def summary(self) -> str:
+        answers, total = self.history.answers, self.total
+        first, last = (self._samples[0], self._samples[-1]) if self._samples else (None, None)
+        memory = f"{first.memory >> 20} to {last.memory >> 20} MiB" if first and last else "unknown"
+        descriptors = f"{first.descriptors} to {last.descriptors}" if first and last else "unknown"
+        return (
+            f"{self._rounds} rounds: {answers[Answer.ACKNOWLEDGED]} writes acknowledged, "
+            f"{answers[Answer.REFUSED]} refused, {answers[Answer.UNKNOWN]} unknown; "
+            f"{total.lost} lost, {total.doubled} doubled, {total.uninvited} uninvited; "
+            f"{self.world.kills} processes killed; memory {memory}, descriptors {descriptors}; "
+            f"{self.world.tracebacks()} exceptions in logs"
+        )
+
+
+@contextmanager
+def hauls(seed: int, **sizes: int) -> Iterator[Haul]:
+    """A haul in a world of its own, whose processes have all ended afterwards."""
+    with worlds() as world, closing(Haul(world, seed, **sizes)) as haul:
+        yield haul

@@ -1,0 +1,160 @@
+"""The world of a haul: the one server of a user, roots that come and go, and the processes in it.
+
+The server is nobody's child here: connectors start it, as they do for people.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+from phasekeeper.server.connector.address import lock_owner
+from phasekeeper.server.connector.command_call import ask_server
+
+from tests.roots import put
+from tests.server.servers import BOUND_S, Home, homes
+
+RUNS = ("work/one", "work/two")
+EFFECT = "log.txt"
+DEFINITION = f"""\
+workflow: counted
+runs: {{at: [work/*], marker: {{file: RUN.md}}}}
+phase: [{{is: do}}]
+phases:
+  do: {{outcomes: [ok], rules: [{{when: "report.outcome == 'never'", to: over}}]}}
+  over: {{terminal: complete}}
+effects:
+  do.ok: {{file: {EFFECT}, append: report.message}}
+  redo: {{file: redone.txt, append: "'again'"}}
+"""
+TRACEBACK = b"Traceback (most recent call last)"
+
+
+class Sample(NamedTuple):
+    """What the server uses: its process, resident bytes, open descriptors."""
+
+    pid: int
+    memory: int
+    descriptors: int
+
+
+class World:
+    """Folders, the server and the clients' processes. `start` and `kill_one` may be called by any thread."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.roots: list[Path] = []
+        self.kills = 0
+        self._created = 0
+        self._lock = threading.Lock()
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._killed_servers: set[int] = set()
+        self._stderr = (home.path / "stderr.log").open("ab")
+
+    # ---- roots
+
+    def add_root(self) -> Path:
+        """A new root with two runs that nobody has written to."""
+        self._created += 1
+        root = self.home.path / f"root-{self._created}"
+        put(root / ".phasekeeper/workflows/counted.yaml", DEFINITION)
+        put(root / ".phasekeeper/config.yaml", "workflows: {'work/*': counted}\n")
+        (root / ".git").mkdir()
+        for run in RUNS:
+            put(root / run / "RUN.md", "# One\n")
+            put(root / run / EFFECT, "")
+        self.roots.append(root)
+        return root
+
+    def remove_oldest_root(self) -> Path:
+        root = self.roots.pop(0)
+        shutil.rmtree(root)
+        return root
+
+    # ---- processes
+
+    def start(self, *words: str, cwd: Path, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-I", "-m", "phasekeeper", *words]
+        process = subprocess.Popen(
+            command, stdin=stdin, stdout=stdout, stderr=self._stderr, cwd=cwd, env=self.home.env
+        )
+        with self._lock:
+            self._running.append(process)
+        return process
+
+    def forget(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill this one no more: it has ended, or is not to be killed."""
+        with self._lock, suppress(ValueError):
+            self._running.remove(process)
+
+    def kill_one(self, chance: random.Random, with_server: bool) -> None:
+        """Kill a process with SIGKILL: a client, or one time in eight the server, where that may be."""
+        if with_server and chance.random() < 0.125:
+            self._kill_server()
+            return
+        with self._lock:
+            living = [each for each in self._running if each.poll() is None]
+            if living:
+                chance.choice(living).kill()
+                self.kills += 1
+
+    def _kill_server(self) -> None:
+        pid = lock_owner(self.home.address)
+        # The note of who has the lock stays behind a server that was killed.
+        if pid is not None and pid not in self._killed_servers:
+            self._killed_servers.add(pid)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.kills += 1
+
+    # ---- what is seen of it
+
+    def sample(self) -> Sample | None:
+        """What the server uses now; None where there is none."""
+        try:
+            found: Mapping[str, Any] = self.home.information()
+            return Sample(found["pid"], found["memory"], len(os.listdir(f"/proc/{found['pid']}/fd")))  # noqa: PTH208
+        except OSError:
+            return None
+
+    def tracebacks(self) -> int:
+        """Exceptions that a server logged or a client printed."""
+        self._stderr.flush()
+        logs = [*(self.home.path / "state").rglob("server.log*"), self.home.path / "stderr.log"]
+        return sum(log.read_bytes().count(TRACEBACK) for log in logs)
+
+    def shown(self, root: Path) -> tuple[str | None, str]:
+        """The status of a root as JSON: what the server says (None: nothing), and what a cold look finds."""
+        words = ("status", "--json")
+        with mock.patch.dict(os.environ, self.home.env), chdir(root):
+            answer = ask_server(words)
+        cold = subprocess.run(
+            [sys.executable, "-I", "-m", "phasekeeper", *words, "--cold"],
+            cwd=root, env=self.home.env, capture_output=True, text=True, timeout=BOUND_S, check=False,
+        )  # fmt: skip
+        said = None if answer is None else "".join(text for _, text in answer.texts)
+        return said, cold.stdout
+
+    def close(self) -> None:
+        self._stderr.close()
+
+
+@contextmanager
+def worlds() -> Iterator[World]:
+    """A world in folders of its own; all processes in it have ended afterwards."""
+    with homes() as home:
+        world = World(home)
+        try:
+            yield world
+        finally:
+            world.close()
