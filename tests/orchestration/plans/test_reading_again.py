@@ -124,13 +124,35 @@ def test_an_edit_costs_the_sections_that_it_changes(monkeypatch, old, new, secti
     assert (work.sections, work.stages) == (sections, stages)
 
 
+def test_sections_with_the_same_text_are_read_once_and_stand_in_both_places(monkeypatch) -> None:
+    alike = "## Notes\n\n- [ ] later\n\n"
+    text = f"# Plan\n\n{alike}{stage(1)}{alike}{stage(2)}"
+    work = Work(monkeypatch)
+    plan = read(text)
+    assert plan is not None
+    assert sorted(work.sections) == ["# Plan", "## Notes", "## Phase 1: Part 1", "## Phase 2: Part 2"]
+    monkeypatch.setattr(plan_text, "split_sections", lambda whole: [whole])
+    assert plan == read(text)
+    assert [each.span.line for each in plan.stages] == [6, 18]
+
+
+def test_a_name_that_tasks_of_two_stages_share_means_neither() -> None:
+    plan = read(stage(1) + stage(2).replace("shop-21", "other-11").replace("21-a", "21-b"))
+    assert plan is not None
+    assert plan.names["shop-11"] == "shop-11"
+    assert plan.names["21-b"] == "other-11"
+    assert "11" not in plan.names
+
+
 def test_a_stage_that_moves_keeps_its_tasks_and_their_places_follow() -> None:
     before = read(PLAN)
     moved = read(f"words\n\n\n{PLAN}", before)
     assert before is not None and moved is not None
     assert all(old.tasks is new.tasks for old, new in zip(before.stages, moved.stages, strict=True))
     for task in moved.tasks:
-        assert moved.span(task).line == before.span(task).line + 3
+        line = before.span(task).line + 3
+        assert moved.span(task).line == line
+        assert list(moved.tasks_at(line)) == [task]
 
 
 def test_what_is_kept_of_a_plan_is_what_it_was_read_from_and_no_more() -> None:
