@@ -168,7 +168,6 @@ class RunReader:
     _bytes: int = 0
     _read: dict[str, File] = field(default_factory=dict)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
-    _filled: dict[str, frozenset[str]] = field(default_factory=dict)
     _missing: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
     @_note_question
@@ -246,19 +245,13 @@ class RunReader:
         memory = (run, what, names)
         if memory in self._missing:
             return self._missing[memory]
-        if run not in self._filled:
-            entries = self.files.list(run).items()
-            prefix = f"{run}/" if run else ""
-            # Nearly every name is a file that is too large to be blank.
-            self._filled[run] = frozenset(
-                [
-                    name
-                    for name, entry in entries
-                    if (entry.size > SMALL and entry.kind == "file") or self.is_filled(prefix + name, entry)
-                ]
-            )
+        entries = self.files.list(run)
         missing: set[str] = set()
-        for name in names - self._filled[run]:
+        for name in names:
+            # Nearly every name is that of a file right in the folder that is too large to be blank.
+            entry = entries.get(name)
+            if entry is not None and entry.size > SMALL and entry.kind == "file":
+                continue
             path = join(run, name) or ""
             folder, _, last = path.rpartition("/")
             entry = self.files.list(folder).get(last) if path else None
@@ -279,7 +272,7 @@ class RunReader:
             found = (path.removeprefix(prefix) for path, _ in self.glob(prefix + pattern))
             return tuple(name for name in found if name not in names)
         entries = self.files.list(run)
-        found = (name for name in entries.keys() - names if fits(pattern, name))
+        found = (name for name in entries if name not in names and fits(pattern, name))
         unnamed = sorted((name for name in found if entries[name].kind == "file"), key=natural)
         self.reads[f"{run}: {pattern}"] = digest_of("\n".join(unnamed))
         return tuple(unnamed)
