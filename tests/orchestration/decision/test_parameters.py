@@ -20,7 +20,8 @@ artifacts:
   settings: {paths: [settings.json], kind: json}
   more: {paths: [more.json], kind: json}
 parameters:
-  most: {default: 3, from: "has(settings.most) ? settings.most : more.most", ratchet: limit}
+  most: {default: 3, from: "has(settings.most) ? settings.most : other", ratchet: limit}
+values: {other: more.most}
 phases:
   one: {produces: [settings, more], rules: [{when: parameters.most > 3, to: two}]}
   two: {terminal: complete}

@@ -119,7 +119,7 @@ PLAIN = [
     "state.?list[0].id.orValue('')", "any[?0].orValue('y')", "word.split('s', 0)", "word.split('s', 2)",
     "word.substring(1, 3)", "word.charAt(1)", "word.charAt(4)", "word.lastIndexOf('s')",
     "word.lastIndexOf('s', 2)", "['a', 'b'].join('-')", "int(state.ratio)", "int('12')",
-    "int('-3')", "state.ratio / 2.0",
+    "int(timestamp('1969-12-31T23:59:58Z'))", "int('-3')", "state.ratio / 2.0",
     "state.ratio / 0.0", "-1.5 / 0.0", "0.0 / 0.0 == 0.0", "state.list[dyn(0)].id",
 ]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -48,3 +49,35 @@ def test_one_that_is_missing_and_one_that_no_row_names_are_told() -> None:
     found = messages("tasks/01-a.md", "tasks/09-x.md", "tasks/10-note.txt")
     assert ["tasks/02-b.md" in said for said in found["artifact-missing"]] == [True]
     assert found["task-unlisted"] == ["tasks/09-x.md is a task file that no row of the plan names"]
+
+
+OVER = parse_workflow(
+    """\
+workflow: over
+runs: {at: ["work/*"], marker: {file: PLAN.md}}
+phase: [{when: "true", is: done}]
+artifacts: {plan: {paths: [PLAN.md], kind: master-plan, tasks: "tasks/*.md"}}
+phases: {done: {terminal: complete}}
+""",
+    "over.yaml",
+)
+
+
+@pytest.mark.parametrize(("more", "status"), [([], "complete"), (["tasks/09-x.md"], "active")])
+def test_a_run_beside_a_task_file_that_no_row_names_is_not_complete(more: list[str], status: str) -> None:
+    paths = ("tasks/01-a.md", "tasks/02-b.md", *more)
+    texts = {f"work/a/{path}": "# 01. T\n" for path in paths} | {"work/a/PLAN.md": PLAN}
+    evaluation = evaluate(OVER, read_run(OVER, MemoryFiles(texts), "work/a"))
+    assert evaluation.status == status
+    assert ("tasks/09-x.md" in evaluation.status_reason) == bool(more)
+
+
+def test_the_tasks_of_a_line_are_those_whose_row_it_is() -> None:
+    plan = read_run(OVER, MemoryFiles({"work/a/PLAN.md": PLAN}), "work/a").plan
+    assert plan
+    assert [[task.id for task in plan.tasks_at(line)] for line in (5, 6, 7, 8)] == [
+        [],
+        ["own-01"],
+        ["own-02"],
+        [],
+    ]
