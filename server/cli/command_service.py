@@ -49,6 +49,9 @@ _AT_ONCE = 4
 """Commands that are carried out at the same time; more wait for their turn."""
 _LOOK_S = 15.0
 """The engine may take so long to look again."""
+_EACH_RUN = 256
+"""In a root of up to so many runs each is looked at again before an answer about all, some 0.3 ms each. In a
+bigger one those that were evaluated last are, and of the others what the watcher has heard by then counts."""
 _UNREADABLE = "artifact-unreadable"
 """Folders that cannot be listed are told of the root itself, by a look at all of it."""
 
@@ -79,6 +82,9 @@ async def _look(hub: Hub, root: Path) -> Mapping[str, Evaluation]:
     """The evaluations of all runs of an open root as its files are now. Raises NoServerAnswer."""
     try:
         await hub.engine.look_again(root)
+        runs = hub.engine.board(root).runs
+        if len(runs) <= _EACH_RUN:
+            await asyncio.gather(*(hub.engine.look_again(root, run) for run in runs))
         board = hub.engine.board(root)
     except UsageError:
         raise NoServerAnswer from None
