@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 4
 """Commands that are carried out at the same time; more wait for their turn."""
-_LOOK_S = 15.0
+_LOOK_S = 5.0
 """The engine may take so long to look again."""
 _EACH_RUN = 256
 """In a root of up to so many runs each is looked at again before an answer about all, some 0.3 ms each. In a

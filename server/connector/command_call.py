@@ -40,7 +40,7 @@ SAME = ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA", "USERPROFIL
 _SHOWN_BY = ("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables that say how a terminal is written to."""
 _GREETING_S = 2.0
-_ANSWER_S = 20.0
+_ANSWER_S = 10.0
 """A pause in an answer, or before it, after which the command looks itself."""
 
 
