@@ -249,17 +249,14 @@ COMMANDS: list[CommandEntry] = [
         _RUN,
         word("step", "a phase or an action of its workflow"),
         *_READING[:2],
-        _JSON,
-        _COLD,
+        *_READING[3:],
         more=_CAN,
     ),
     command(
         "check",
         "findings with file, line and column, for people and builds",
         "read:check",
-        _PATH,
-        _ROOT_OF_PATH,
-        _ONE_RUN,
+        *_READING[:3],
         arg("--format", choices=_FORMATS, default="text", help="how to print (default: text)"),
         flag("--gates", "a failed gate fails the check too"),
         arg("--basis", choices=_BASES, help=_BASIS),
@@ -428,19 +425,15 @@ COMMANDS: list[CommandEntry] = [
         more=_SERVE,
     ),
     # `main` runs these two itself, for an editor waits for them.
-    command(
-        "lsp",
-        "the connection of an editor (LSP on stdin and stdout)",
-        "",
-        *_CONNECTION,
-        more=_CONNECT.format(who="an editor", protocol="LSP"),
-    ),
-    command(
-        "mcp",
-        "the connection of a coding assistant (MCP on stdin and stdout)",
-        "",
-        *_CONNECTION,
-        more=_CONNECT.format(who="a coding assistant", protocol="MCP"),
+    *(
+        command(
+            kind,
+            f"the connection of {who} ({kind.upper()} on stdin and stdout)",
+            "",
+            *_CONNECTION,
+            more=_CONNECT.format(who=who, protocol=kind.upper()),
+        )
+        for kind, who in (("lsp", "an editor"), ("mcp", "a coding assistant"))
     ),
     command("doctor", "what runs, is watched and found, and is wrong", "doctor:doctor", _JSON, more=_DOCTOR),
     command(
