@@ -104,10 +104,11 @@ def _fast_tail(raw: bytes) -> LogTail | None:
     """The tail of a journal as this store left it; None when that takes a closer look.
 
     Nearly every journal is one, and reading each line of thousands for each commit would take longer than
-    all the flushing. A line whose digest stands in the next one is the line that was written.
+    all the flushing. A line whose digest stands in the next one is the line that was written. The CR of a
+    line end is no part of it; git may have put that there.
     """
     lines = raw.split(b"\n")
-    if lines.pop() or not lines:
+    if lines.pop() or not lines or lines[0].endswith(b"\r"):
         return None
     first, last = parse_line(lines[0]), parse_line(lines[-1])
     if first.written is None or first.written.get("prev") or record_fault(last.data) or last.integer("more"):

@@ -32,16 +32,20 @@ class Gone(Exception):  # noqa: N818 - a process that was killed, which is no er
 class Launcher(Protocol):
     """Starts a command of ours whose stderr is kept, and registers it among those that may be killed."""
 
-    def start(self, *words: str, cwd: Path, stdin: int, stdout: int) -> subprocess.Popen[bytes]: ...
+    def start(
+        self, *words: str, cwd: Path, stdin: int, stdout: int, tracer: tuple[str, ...] = ()
+    ) -> subprocess.Popen[bytes]: ...
 
     def forget(self, process: subprocess.Popen[bytes]) -> None: ...
 
 
 class CommandLine:
-    """A person or script that starts a command for each report."""
+    """A person or script that starts a command for each report, under a `tracer` if there is one."""
 
-    def __init__(self, launcher: Launcher, root: Path, options: tuple[str, ...]) -> None:
-        self._launcher, self._root, self._options = launcher, root, options
+    def __init__(
+        self, launcher: Launcher, root: Path, options: tuple[str, ...] = (), tracer: tuple[str, ...] = ()
+    ) -> None:
+        self._launcher, self._root, self._options, self._tracer = launcher, root, options, tracer
 
     def connect(self) -> None:
         """There is nothing to connect to, nor to close, between two commands."""
@@ -53,7 +57,9 @@ class CommandLine:
         if not attempt.is_redo:
             words = ("report", attempt.run, STEP, OUTCOME, "--summary", attempt.message)
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
-        process = self._launcher.start(*words, *self._options, cwd=self._root, stdin=null, stdout=pipe)
+        process = self._launcher.start(
+            *words, *self._options, cwd=self._root, stdin=null, stdout=pipe, tracer=self._tracer
+        )
         try:
             said = process.communicate(timeout=BOUND_S)[0].decode()
         finally:

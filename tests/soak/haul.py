@@ -15,11 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
-from tests.soak.clients import Assistant, CommandLine, Editor, Gone, client_of
+from tests.soak.clients import Assistant, Editor, Gone, client_of
+from tests.soak.faults import Faults, possible
 from tests.soak.model import Answer, History, Verdict, judge
 from tests.soak.world import EFFECT, RUNS, Sample, World, worlds
 
+ACKNOWLEDGED = Answer.ACKNOWLEDGED
 AT_ONCE = 5
 WRITES = 40
 """Acknowledged in a round, at least."""
@@ -43,6 +46,7 @@ class Haul:
     ) -> None:
         self.world, self.history, self.total = world, History(), Verdict()
         self._chance, self._names = random.Random(seed), count(1)
+        self.faults = Faults(world, self._chance, self._write, self._end_observers)
         self._rounds = 0
         self._samples: list[Sample] = []
         self._observers: dict[Path, Assistant] = {}
@@ -55,13 +59,17 @@ class Haul:
 
     # ---- a round
 
-    def round(self) -> None:
-        """Write, kill, and look. What is wrong is in `total` afterwards."""
+    def round(self, fault: str | None = None) -> None:
+        """Inject a fault, write, kill, and look. What is wrong is in `total` afterwards.
+
+        The fault is one of those that are `possible`; without a name it is one of the seed.
+        """
         self._rounds += 1
         self._left, self._until_kill = self._writes, self._chance.randint(1, 12)
         self._with_server = self._rounds % self._server_rounds == 0
         for root in self.world.roots:
             self._observe(root)
+        self._inject(fault or self._chance.choice(possible()))
         seeds = [self._chance.random() for _ in range(AT_ONCE)]
         with ThreadPoolExecutor(AT_ONCE) as threads:
             for failed in threads.map(self._write_until_enough, seeds):
@@ -73,8 +81,15 @@ class Haul:
         if self._rounds % LIVES_FOR == 0:
             gone = self.world.remove_oldest_root()
             self.history.forget(gone)
-            self._observers.pop(gone).close()
+            if gone in self._observers:
+                self._observers.pop(gone).close()
             self.world.add_root()
+
+    def _inject(self, fault: str) -> None:
+        root, run = self._chance.choice(self.world.roots), self._chance.choice(RUNS)
+        # There is something to be damaged.
+        self._finish(root, run)
+        self.faults.inject(fault, root, run, self._observers[root])
 
     def _write_until_enough(self, seed: float) -> list[str]:
         """Be one client after the other; what went wrong with them."""
@@ -84,7 +99,8 @@ class Haul:
             try:
                 with client_of(chance, self.world, root) as client:
                     for _ in range(chance.randint(1, 12)):
-                        self._write(client, chance, root)
+                        if self._left > 0 and self._write(client, root, chance.choice(RUNS)) is ACKNOWLEDGED:
+                            self._count_down()
             except Gone:
                 continue
             except (TimeoutError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
@@ -92,19 +108,17 @@ class Haul:
                 break
         return failed
 
-    def _write(self, client: object, chance: random.Random, root: Path) -> None:
-        if self._left <= 0:
-            return
+    def _write(self, client: Any, root: Path, run: str) -> Answer:
+        """Write once; what came of it. Raises what the client raises."""
         message = f"m{next(self._names)}"
-        attempt = self.history.begin(root, chance.choice(RUNS), message, is_redo=isinstance(client, Editor))
+        attempt = self.history.begin(root, run, message, is_redo=isinstance(client, Editor))
         try:
-            answer, said = client.write(attempt)  # pyright: ignore[reportAttributeAccessIssue]
+            answer, said = client.write(attempt)
         except BaseException:
             self.history.end(attempt, Answer.UNKNOWN)
             raise
         self.history.end(attempt, answer, said)
-        if answer is Answer.ACKNOWLEDGED:
-            self._count_down()
+        return answer
 
     def _count_down(self) -> None:
         with self._lock:
@@ -119,7 +133,8 @@ class Haul:
     def _judge(self, root: Path) -> None:
         for run in RUNS:
             self._finish(root, run)
-            found = judge(root, run, self.history.attempts(root, run), EFFECT)
+            is_merged = (root, run) in self.faults.merged
+            found = judge(root, run, self.history.attempts(root, run), EFFECT, is_merged)
             self.total.lost += found.lost
             self.total.doubled += found.doubled
             self.total.uninvited += found.uninvited
@@ -130,17 +145,19 @@ class Haul:
 
     def _finish(self, root: Path, run: str) -> None:
         """The next writer finishes what those that were killed left."""
-        attempt = self.history.begin(root, run, f"m{next(self._names)}")
-        answer, said = CommandLine(self.world, root, ()).write(attempt)
-        self.history.end(attempt, answer, said)
-        if answer is not Answer.ACKNOWLEDGED:
-            self.total.faults.append(f"round {self._rounds}: nobody can write to {root.name}/{run}: {said}")
+        self._observe(root)
+        if self._write(self._observers[root], root, run) is not ACKNOWLEDGED:
+            said = self.history.attempts(root, run)[-1].said
+            self._fault(f"nobody can write to {root.name}/{run}: {said}")
+
+    def _fault(self, said: str) -> None:
+        self.total.faults.append(f"round {self._rounds}: {said}")
 
     def _compare_with_cold(self, root: Path) -> None:
         self._observe(root)
         served, cold = self.world.shown(root)
         if served != cold:
-            self.total.faults.append(f"round {self._rounds}: {root.name} is shown as {served}, and is {cold}")
+            self._fault(f"{root.name} is shown as {served}, and is {cold}")
 
     def _observe(self, root: Path) -> None:
         """An assistant that has a root open in the server, by the one before or by a new one, which is not
@@ -156,12 +173,14 @@ class Haul:
         observer.connect()
         observer.look()
 
+    def _end_observers(self) -> None:
+        while self._observers:
+            self._observers.popitem()[1].close()
+
     # ---- at the end
 
     def close(self) -> None:
-        """End the observers."""
-        for observer in self._observers.values():
-            observer.close()
+        self._end_observers()
 
     def growth(self) -> list[str]:
         """Servers that came to need more than when they were warm."""
@@ -191,10 +210,11 @@ class Haul:
         memory = f"{first.memory >> 20} to {last.memory >> 20} MiB" if first and last else "unknown"
         descriptors = f"{first.descriptors} to {last.descriptors}" if first and last else "unknown"
         return (
-            f"{self._rounds} rounds: {answers[Answer.ACKNOWLEDGED]} writes acknowledged, "
+            f"{self._rounds} rounds: {answers[ACKNOWLEDGED]} writes acknowledged, "
             f"{answers[Answer.REFUSED]} refused, {answers[Answer.UNKNOWN]} unknown; "
             f"{total.lost} lost, {total.doubled} doubled, {total.uninvited} uninvited; "
-            f"{self.world.kills} processes killed; memory {memory}, descriptors {descriptors}; "
+            f"{self.world.kills} processes killed; faults: {dict(sorted(self.faults.injected.items()))}; "
+            f"memory {memory}, descriptors {descriptors}; "
             f"{self.world.tracebacks()} exceptions in logs"
         )
 

@@ -82,9 +82,9 @@ class Verdict:
     faults: list[str] = field(default_factory=list)
 
 
-def judge(root: Path, run: str, attempts: Sequence[Attempt], effect: str) -> Verdict:
+def judge(root: Path, run: str, attempts: Sequence[Attempt], effect: str, is_merged: bool = False) -> Verdict:
     """Compare a run that nobody writes to with the attempts on it; `effect` is the file to which
-    each report adds its message as a line."""
+    each report adds its message as a line. In one that `is_merged` branches stand one behind the other."""
     verdict = Verdict()
     journal = read_journal((root / run / ".phasekeeper/journal.jsonl").read_bytes())
     verdict.faults += [f"the journal has {problem.code}: {problem.message}" for problem in journal.problems]
@@ -96,11 +96,15 @@ def judge(root: Path, run: str, attempts: Sequence[Attempt], effect: str) -> Ver
         verdict.uninvited += attempt.answer is Answer.REFUSED and message in stands
     verdict.uninvited += len(stands.keys() - known.keys())
     _count_redos(verdict, journal.records, attempts)
-    verdict.faults += _disorder([known[each] for each in reports if each in known])
-    numbers = [each["seq"] for each in journal.records]
-    if not journal.forked and numbers != list(range(1, len(numbers) + 1)):
-        verdict.faults.append(f"the records are numbered {numbers}")
-    if (root / run / effect).read_text().splitlines() != reports:
+    lines = (root / run / effect).read_text().splitlines()
+    if is_merged:
+        lines, reports = sorted(lines), sorted(reports)
+    else:
+        verdict.faults += _disorder([known[each] for each in reports if each in known])
+        numbers = [each["seq"] for each in journal.records]
+        if numbers != list(range(1, len(numbers) + 1)):
+            verdict.faults.append(f"the records are numbered {numbers}")
+    if lines != reports:
         verdict.faults.append(f"{effect} has not the reports of the journal")
     if (left := pending_writes(root, run)) != ({}, (), ()):
         verdict.faults.append(f"left behind: {left}")

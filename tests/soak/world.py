@@ -25,7 +25,8 @@ from tests.roots import put
 from tests.server.servers import BOUND_S, Home, homes
 
 RUNS = ("work/one", "work/two")
-EFFECT = "log.txt"
+EFFECT, REDONE = "log.txt", "redone.txt"
+"""What a report and a redo add a line to."""
 DEFINITION = f"""\
 workflow: counted
 runs: {{at: [work/*], marker: {{file: RUN.md}}}}
@@ -35,7 +36,7 @@ phases:
   over: {{terminal: complete}}
 effects:
   do.ok: {{file: {EFFECT}, append: report.message}}
-  redo: {{file: redone.txt, append: "'again'"}}
+  redo: {{file: {REDONE}, append: "'again'"}}
 """
 TRACEBACK = b"Traceback (most recent call last)"
 
@@ -83,8 +84,10 @@ class World:
 
     # ---- processes
 
-    def start(self, *words: str, cwd: Path, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-I", "-m", "phasekeeper", *words]
+    def start(
+        self, *words: str, cwd: Path, stdin: int, stdout: int, tracer: tuple[str, ...] = ()
+    ) -> subprocess.Popen[bytes]:
+        command = [*tracer, sys.executable, "-I", "-m", "phasekeeper", *words]
         process = subprocess.Popen(
             command, stdin=stdin, stdout=stdout, stderr=self._stderr, cwd=cwd, env=self.home.env
         )

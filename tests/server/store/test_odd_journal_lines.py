@@ -90,6 +90,24 @@ def test_the_journal_the_store_and_repair_agree_on_which_line_is_a_record(root: 
     assert read_journal(log + behind).broken is not is_record
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n", "\n\r\n", " \n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_a_record_follows_the_last_line_whatever_its_line_end_is(
+    root: Path, bom: str, end: str, count: int
+) -> None:
+    content = end.partition("\n")[0].removesuffix("\r")
+    lines: list[str] = []
+    for seq in range(1, count + 1):
+        # CR before LF belongs to the line end, whatever else precedes it to the line.
+        prev = {"prev": digest_of(lines[-1] + content)} if lines else {}
+        lines.append(json.dumps({"seq": seq, "kind": "report", **prev}))
+    assert accepts(root, (bom + "".join(line + end for line in lines)).encode())
+    assert [each["seq"] for each in read_journal((root / JOURNAL).read_bytes()).records] == [
+        *range(1, count + 2)
+    ]
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_a_decision_is_proven_only_where_its_line_is_one_to_all_readers(root: Path, name: str) -> None:
     fields, verdict = ODD[name]
