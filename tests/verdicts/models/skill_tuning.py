@@ -34,6 +34,7 @@ class Truth:
     verified: int = 0
     limit: int = 0
     errors: int = 0
+    most_errors: int = 3
     is_ended_by_person: bool = False
     seen: int = 0
 
@@ -58,6 +59,7 @@ class Truth:
         self.issues = {issue["id"]: issue["severity"] for issue in state["issues"]}
         self.gate, self.errors = state["quality_gate"], state["error_count"]
         self.verified, self.limit = state["iteration_count"], state["max_iterations"]
+        self.most_errors = state["max_errors"]
 
     def _known(self, state: Mapping[str, Any]) -> tuple[dict[str, str], str, int]:
         """Issues, gate and errors as they count beside a state: what it loosens is as it was before."""
@@ -65,6 +67,9 @@ class Truth:
         issues = dict(self.issues)
         for issue in state["issues"]:
             known, said = issues.get(issue["id"]), issue["severity"]
+            if said not in SEVERITIES and known in SEVERITIES:
+                # It holds the tuning up while it stands there, and is nothing once it is gone.
+                continue
             issues[issue["id"]] = min(known, said, key=_rank) if known in SEVERITIES else said
         is_looser = self.gate in GATES and _place(state["quality_gate"]) not in range(_place(self.gate) + 1)
         gate = self.gate if is_looser else state["quality_gate"]
@@ -102,7 +107,9 @@ class Truth:
         issues, gate, _ = self._known(self.state)
         if gate == "pass" or self.verified >= self.limit or self.is_ended_by_person:
             return ""
-        severe = [name for name, severity in issues.items() if _rank(severity) <= _rank("high")]
+        stated = {issue["id"]: issue["severity"] for issue in self.state["issues"]}
+        both = (*issues.items(), *((name, said) for name, said in stated.items() if said not in SEVERITIES))
+        severe = [name for name, severity in both if _rank(severity) <= _rank("high")]
         return f"issue {severe[0]} is severe and the quality gate did not pass" if severe else ""
 
     def broken(self, evaluation: Evaluation) -> Iterable[str]:
@@ -113,7 +120,7 @@ class Truth:
         if evaluation.status == "complete" and (why := self._open()):
             yield f"complete although {why}"
         action = evaluation.suggestion.action
-        if errors >= 3 and action not in (None, "action-abort"):
+        if errors >= self.most_errors and action not in (None, "action-abort"):
             yield "the tuning goes on after too many errors"
 
 
