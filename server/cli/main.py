@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .catalog import CommandEntry
+    from .command_entry import CommandEntry
 
 # What shells show for a program that SIGINT ended.
 INTERRUPTED = 130

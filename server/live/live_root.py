@@ -35,9 +35,8 @@ from ..workspace.roots import UsageError, project_folders
 from ..workspace.run_reader import ParseCache, Parsed, RunEnvironment, evaluate_match, read_match
 from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
-from .dependencies import DependencyIndex, FindingsByPath
+from .dependencies import DependencyIndex, FindingsByPath, Holds
 from .external_inputs import Deadlines, ExternalInputs
-from .holds import Holds
 from .watch_plan import WatchPlan
 
 T = TypeVar("T")

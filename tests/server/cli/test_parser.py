@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from phasekeeper.server.cli.catalog import COMMANDS, Argument
+from phasekeeper.server.cli.catalog import COMMANDS
+from phasekeeper.server.cli.command_entry import Argument
 
 SEVERAL = [
     pytest.param(argument, id=f"{command.name} {argument.names[0]}")
