@@ -308,10 +308,14 @@ def _check_marker(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> Non
         errors.add(entry.node, "a marker needs a file or a journal")
 
 
+_RATCHETS = ("order", "limit", "count", "members", "constant")
+_RATCHET_WORDS = f"{', '.join(_RATCHETS[:-1])} and {_RATCHETS[-1]}"
+
+
 def _check_ratchet(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
-    given = [way for way in ("order", "limit", "count", "members") if entry.get(way)]
+    given = [way for way in _RATCHETS if entry.get(way)]
     if len(given) != 1 and given != ["limit", "count"]:
-        errors.add(entry.node, "a ratchet has one of order, limit, count and members, or limit and count")
+        errors.add(entry.node, f"a ratchet has one of {_RATCHET_WORDS}, or limit and count")
 
 
 def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:

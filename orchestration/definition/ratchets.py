@@ -20,7 +20,7 @@ def normal_word(word: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratchet:
-    """One of `order`, `limit`, `count` and `members`; the elements of a list are told apart by `by`.
+    """One of `order`, `limit`, `count`, `members` and `constant`; elements of a list are told apart by `by`.
 
     A number that is both `limit` and `count` is looser with any other value.
     """
@@ -31,6 +31,7 @@ class Ratchet:
     limit: bool = key(BOOL, "a greater number is looser")
     count: bool = key(BOOL, "a smaller number is looser")
     members: bool = key(BOOL, "an element that is gone is looser")
+    constant: bool = key(BOOL, "any other value, and none, is looser")
     by: str = key(TEXT, "the field that tells the elements of a list apart; id without it", "id")
 
     def loosens(self, before: Any, now: Any) -> bool:
@@ -38,6 +39,8 @@ class Ratchet:
 
         What follows a word or value that the ratchet does not know is never looser.
         """
+        if self.constant:
+            return before is not None and now != before
         if self.members:
             return before is not None and now is None
         if self.order:
@@ -70,6 +73,7 @@ SHORT: Mapping[str, Ratchet] = {
     "limit": Ratchet(limit=True),
     "count": Ratchet(count=True),
     "members": Ratchet(members=True),
+    "constant": Ratchet(constant=True),
 }
 RATCHET = Shape("either", word(*SHORT), other=struct("ratchet"))
 RATCHETS = map_of(RATCHET)

@@ -192,8 +192,39 @@ def test_a_session_that_failed_is_not_made_well_by_an_edit() -> None:
     run.write("session.json", session("error")).commit()
     assert run.standing == "active stay Initialize"
     assert run.write("session.json", session("ok")).standing == "active stay Initialize"
-    # Of a step that is gone nothing is known but that it was there.
-    assert run.write("session.json", session()).standing == "invalid none"
+    # Of a step that is gone it is known which one it was, and its result.
+    assert run.write("session.json", session()).standing == "active stay Initialize"
+
+
+def test_a_child_session_is_taken_for_what_announced_it_whatever_an_edit_says() -> None:
+    announced = {
+        "id": "2",
+        "command": {
+            "module": "SpawnComponentDesignSessions",
+            "metadata": {"child_session_ids": ["a", "b"]},
+        },
+        "result": {"status": "ok"},
+    }
+    first = session("ok")["interactions"]
+    assert isinstance(first, list)
+    spawned = session() | {"interactions": [announced, *first], "child_sessions": ["a", "b"]}
+    run = Run(built_in("component-design"), ".phasekeeper/sessions/S").write("session.json", spawned)
+    for name, status in (("a", "complete"), ("b", "failed")):
+        child = {"id": name, "type": "ComponentDesignSessions", "status": status}
+        run.write(f"/.phasekeeper/sessions/{name}/session.json", child | {"state": {"artifact_path": "a.md"}})
+    run.write("/a.md", "# A\n").commit()
+    assert run.gate("components-designed") == "failed"
+    for edited in (
+        session("ok", child_sessions=["a"]),
+        session("ok", child_sessions=["a", "b"]),
+        spawned | {"child_sessions": ["a"]},
+        spawned | {"interactions": [{**announced, "command": {"module": "SpawnReviewSession"}}, *first]},
+    ):
+        forged = run.copy().write("session.json", edited)
+        other = {"id": "b", "type": "ComponentDesignReviewSessions", "status": "failed"}
+        forged.write("/.phasekeeper/sessions/b/session.json", other)
+        assert "state-loosened" in forged.codes()
+        assert forged.gate("components-designed") in ("failed", "not-reached")
 
 
 def test_a_parameter_that_a_file_of_the_project_sets_is_held_too() -> None:

@@ -141,7 +141,7 @@ def test_what_no_record_can_have_written_is_passed_over() -> None:
 
 @pytest.mark.parametrize("ratchet", ["{}", "{limit: true, members: true}", "{order: []}"])
 def test_a_ratchet_goes_one_way(ratchet: str) -> None:
-    with pytest.raises(InvalidWorkflow, match="one of order, limit, count and members"):
+    with pytest.raises(InvalidWorkflow, match="one of order, limit, count, members and constant,"):
         workflow(f"{{a: {ratchet}}}")
 
 

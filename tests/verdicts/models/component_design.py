@@ -68,12 +68,11 @@ class Truth:
                 yield name, kind
 
     def _announced(self) -> Iterable[tuple[str, str]]:
-        """The children that the session's interactions say were begun; a component even if a review too."""
-        for step, kind in ((STEPS[2], REVIEWING), (STEPS[1], COMPONENT)):
-            for each in self.session.get("interactions", ()):
-                if each.get("command", {}).get("module") == step:
-                    ids = each["command"].get("metadata", {}).get("child_session_ids", ())
-                    yield from ((name, kind) for name in ids)
+        """The children that the session's interactions say were begun as components."""
+        for each in self.session.get("interactions", ()):
+            if each.get("command", {}).get("module") == STEPS[1]:
+                ids = each["command"].get("metadata", {}).get("child_session_ids", ())
+                yield from ((name, COMPONENT) for name in ids)
 
     def _lacking(self, kind: str) -> str:
         """What is missing of the children of a type; "" where all is done."""
