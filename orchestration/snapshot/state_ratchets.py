@@ -55,26 +55,40 @@ def ratchet_state(
     if not declared or not declared.ratchet or not state.valid:
         return state
     loosened = _loosened_values(workflow, declared, state, records, reader)
-    # An element that is gone is told once, and not each of its values. Where its list may lose some, neither.
+    # Of an element that is gone all is put back, unless its list may lose some.
     gone = {each.names for each in loosened if each.gone}
-    loosened = [each for each in loosened if each.gone or not each.lost or _below(each.names, gone)]
+    loosened = [each for each in loosened if not _is_inside_lost(each, state) or _below(each.names, gone)]
     if not loosened:
         return state
-    reported = [each for each in loosened if each.gone or not each.lost]
+    reported = _outermost(loosened)
     reader.add_findings(state.path, [_problem(each, state) for each in reported[:_MOST_FINDINGS]])
     if len(reported) > _MOST_FINDINGS:
         said = f"and {len(reported) - _MOST_FINDINGS} more values that are looser than they were"
         reader.add_finding(state.path, "state-loosened", said, Span(0, 0, 0, 1))
     data = copy.deepcopy(state.data)
-    # Members first: what they hold is put into them.
-    for each in sorted(loosened, key=lambda each: not each.gone):
+    # Members first, the outer ones before the inner: what they hold is put into them.
+    for each in sorted(loosened, key=lambda each: (not each.gone, len(each.names))):
         _put_back(data, each)
     return state._replace(data=data, loosened=tuple(loosened))
 
 
 def loosened_values(state: ArtifactState | None) -> list[LoosenedValue]:
     """The values that are looser than they were, without those of elements that are gone."""
-    return [each for each in state.loosened if each.gone or not each.lost] if state else []
+    return _outermost(state.loosened) if state else []
+
+
+def _outermost(loosened: Sequence[LoosenedValue]) -> list[LoosenedValue]:
+    """An element that is gone once, and nothing of what it held."""
+    gone = {each.names for each in loosened if each.gone}
+    return [each for each in loosened if (each.gone or not each.lost) and not _below(each.names, gone)]
+
+
+def _is_inside_lost(loosened: LoosenedValue, state: ArtifactState) -> bool:
+    """True if what holds a value is not in the file any more."""
+    if not loosened.gone:
+        return loosened.lost
+    parts, names = loosened.parts[:-1], loosened.names[:-1]
+    return _place(parts, names, state.data, loosened.ratchet.by)[2]
 
 
 def restored_elements(declared: StateFile, state: ArtifactState) -> list[Any]:
@@ -234,7 +248,9 @@ def _put_back(data: Any, loosened: LoosenedValue) -> None:
                 return
             known = _names_of(data, ratchet.by)
             if name not in known and is_last and ratchet.members:
-                data.append({ratchet.by: name} if value is True else value)
+                # Of a member that is a file of its own the list in a commit has the id alone.
+                is_map = value is True or any(isinstance(item, dict) for item in data)
+                data.append({ratchet.by: name} if is_map else value)
             if name not in known or is_last:
                 return
             data = data[known.index(name)]
