@@ -29,7 +29,7 @@ from ..live.engine import Engine
 from ..version import VERSION, release
 from ..workspace.roots import UsageError
 from .process import resident_bytes, return_large_blocks
-from .sockets import open_streams, peer_pid
+from .sockets import FREE_DESCRIPTORS, descriptors_above, open_streams, peer_pid
 
 FRONT_ENDS = (*KINDS, "view", command_call.KIND)
 """Kinds of greeting that begin a connection. A connector's ends with a trailer (`pump.exit_trailer`)."""
@@ -208,7 +208,7 @@ class Hub:
                 _log.warning("a connection could not be accepted: %s", error)
                 await asyncio.sleep(0.1)
                 continue
-            if len(self._greeting) >= MAX_CLIENTS:
+            if len(self._greeting) >= MAX_CLIENTS or descriptors_above(sock) < FREE_DESCRIPTORS:
                 sock.close()
                 continue
             task = self._loop.create_task(self._welcome(sock, secret))
@@ -223,7 +223,8 @@ class Hub:
             async with asyncio.timeout(_GREETING_S):
                 pid = peer_pid(sock)
                 greeting = await self._read_greeting(sock)
-                answer, client = await self._answer(greeting, secret, pid)
+                is_short = descriptors_above(sock) < 2 * FREE_DESCRIPTORS
+                answer, client = await self._answer(greeting, secret, pid, is_short)
                 await self._loop.sock_sendall(sock, answer.encode() + b"\n")
             if client is not None:
                 client.task = self._loop.create_task(self.serve(client, sock))
@@ -251,9 +252,9 @@ class Hub:
         return greeting
 
     async def _answer(
-        self, greeting: handshake.Greeting, secret: bytes, pid: int | None
+        self, greeting: handshake.Greeting, secret: bytes, pid: int | None, is_short: bool
     ) -> tuple[str, Client | None]:
-        """(the answer's line, the client to be served, if any)."""
+        """(the answer's line, the client to be served, if any). `is_short`: few descriptors are free."""
         ok = "ok"
         if secret:
             nonce, _, proof = greeting.proof.partition(".")
@@ -279,6 +280,11 @@ class Hub:
             return f"no {handshake.RESTART}", None
         if len(self.clients) >= MAX_CLIENTS:
             return f"no it serves {MAX_CLIENTS} connections, which is the most", None
+        if is_short:
+            return (
+                f"no its {len(self.clients)} connections need the descriptors there are (`ulimit -n`)",
+                None,
+            )
         return ok, self.add_client(greeting.kind, Path(greeting.folder), greeting.version, pid)
 
     async def information(self) -> dict[str, Any]:

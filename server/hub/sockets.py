@@ -16,6 +16,8 @@ MAX_LINE = 64 * 2**20
 """Bytes of one line, and half of those read ahead."""
 MAX_UNREAD = 64 * 2**20
 """Bytes that wait for a client that does not read."""
+FREE_DESCRIPTORS = 16
+"""So many no connection takes: what cannot be opened for want of one is unreadable to who evaluates."""
 _BUFFER = 2**20
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 """Of macOS' <sys/un.h>; FreeBSD and DragonFly have the first two alike."""
@@ -58,6 +60,17 @@ def _number(data: bytes, at: int) -> int:
     if len(data) < at + 4:
         raise ValueError("the system's credentials of a user are cut short")
     return int.from_bytes(data[at : at + 4], sys.byteorder)
+
+
+def descriptors_above(sock: socket.socket) -> float:
+    """How many descriptors the process may have above that of a new connection, which has the lowest free
+    number: about as many as are free. Infinite where there is no such limit."""
+    if sys.platform == "win32":
+        return float("inf")
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return float("inf") if limit == resource.RLIM_INFINITY else limit - sock.fileno()
 
 
 class BoundedWriter(asyncio.StreamWriter):

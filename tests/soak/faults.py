@@ -58,6 +58,7 @@ class Faults:
         self.injected: Counter[str] = Counter()
         self.merged: set[tuple[Path, str]] = set()
         """Runs whose records follow each other in the order of branches, not of time."""
+        self.complaints: list[str] = []
         self._world, self._chance, self._write = world, chance, write
         self.calls_at_once = CALLS_AT_ONCE
         self._end_observers = end_observers
@@ -138,7 +139,8 @@ class Faults:
                 raw, _ = connect(self._world.home.address, BOUND_S)
                 connections.enter_context(socket.socket(fileno=raw.detach()))
             for _ in range(3):
-                self._write(observer, root, run)
+                if (answer := self._write(observer, root, run)) is not Answer.ACKNOWLEDGED:
+                    self.complaints.append(f"a write is {answer} for want of descriptors")
         observer.look()
 
     def fill_disk(self, root: Path, run: str, observer: Assistant) -> None:

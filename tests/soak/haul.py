@@ -202,7 +202,7 @@ class Haul:
         found = [f"{number} records are {name}" for name, number in counts.items() if number]
         if exceptions := self.world.tracebacks():
             found.append(f"{exceptions} exceptions in logs")
-        return [*self.total.faults, *found, *self.growth()]
+        return [*self.total.faults, *self.faults.complaints, *found, *self.growth()]
 
     def summary(self) -> str:
         answers, total = self.history.answers, self.total

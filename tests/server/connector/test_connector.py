@@ -7,15 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from phasekeeper.server.cli.main import main
 from phasekeeper.server.connector import connector
 from phasekeeper.server.connector.address import try_lock
+from phasekeeper.server.connector.handshake import GreetingRefused
 
 from tests.roots import task
-from tests.server.servers import BOUND_S, answer, frame, initialize, until
+from tests.server.servers import BOUND_S, answer, frame, initialize, reached, until
 
 MODULES = sorted(path.stem for path in Path(connector.__file__).parent.glob("[a-z]*.py"))
 FORMS = pytest.mark.parametrize("form", ["unix", "tcp"])
@@ -47,6 +50,17 @@ def ended(process) -> int:
     process.stdin.write(frame(method="exit"))
     process.stdin.flush()
     return process.wait(BOUND_S)
+
+
+def say(process, **message) -> Any:
+    """The result of a request to an assistants' connector; None for a notification."""
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    process.stdin.flush()
+    while "id" in message:
+        said = json.loads(process.stdout.readline())
+        if said.get("id") == message["id"]:
+            return said["result"]
+    return None
 
 
 @FORMS
@@ -165,6 +179,29 @@ def test_a_connection_that_a_server_has_no_room_for_runs_by_itself(home, work):
         process = opened(home, work)
         assert ended(process) == 0
         assert b"refused: it serves 1 connections, which is the most; this" in process.stderr.read()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of another process is set")
+def test_connections_leave_a_server_the_descriptors_with_which_it_reads(home, work):
+    server = home.server()
+    client = home.start("mcp", cwd=work)
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    say(client, id=1, method="initialize", params=hello)
+    say(client, method="notifications/initialized")
+    before = say(client, id=2, method="tools/call", params={"name": "status", "arguments": {}})
+    assert "T1" in before["content"][0]["text"]
+    import resource
+
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (64, 64))
+    with ExitStack() as connections:
+        with pytest.raises(GreetingRefused, match="connections need the descriptors there are"):
+            for _ in range(64):
+                connections.enter_context(home.joined())
+        for _ in range(64):
+            connections.enter_context(reached(home.address)[0])
+        task(work, "T2")
+        after = say(client, id=3, method="tools/call", params={"name": "status", "arguments": {}})
+        assert all(name in after["content"][0]["text"] for name in ("T1", "T2"))
 
 
 def test_a_server_that_is_not_there_in_time_is_not_waited_for(home, work):
