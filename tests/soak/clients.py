@@ -226,13 +226,15 @@ class Editor(_Connector):
 
 KINDS = (Assistant, Assistant, Editor, CommandLine)
 """Kinds of clients; assistants are the most."""
+ALONE = 0.3
+"""Of assistants and editors; these are not served by the server."""
 
 
 @contextmanager
 def client_of(chance: random.Random, launcher: Launcher, root: Path) -> Iterator[Any]:
     """A client of some kind, in the server or by itself. Raises Gone when it is killed at its start."""
     kind = chance.choice(KINDS)
-    alone = kind is not CommandLine and chance.random() < 0.3
+    alone = kind is not CommandLine and chance.random() < ALONE
     client = kind(launcher, root, ("--standalone",) if alone else ())
     try:
         client.connect()

@@ -31,6 +31,8 @@ LIVES_FOR = 3
 """Rounds after which the older root is removed and a new one appears."""
 SERVER_ROUNDS = 8
 """In one of so many rounds the server is among those that are killed; it is old enough to leak otherwise."""
+STARVED = 0.15
+"""Of assistants; those that are not served by the server then write with hardly any descriptors."""
 WARM_ROUNDS = 3
 """Rounds after which a server has imported and cached what it needs."""
 MORE_DESCRIPTORS = 8
@@ -98,15 +100,21 @@ class Haul:
             root = chance.choice(self.world.roots)
             try:
                 with client_of(chance, self.world, root) as client:
-                    for _ in range(chance.randint(1, 12)):
-                        if self._left > 0 and self._write(client, root, chance.choice(RUNS)) is ACKNOWLEDGED:
-                            self._count_down()
+                    self._write_some(client, chance, root)
             except Gone:
                 continue
             except (TimeoutError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
                 failed.append(f"a client was not served as it should be: {error!r}")
                 break
         return failed
+
+    def _write_some(self, client: Any, chance: random.Random, root: Path) -> None:
+        """Write a few times by one client, which may run out of descriptors once it knows how to write."""
+        for number in range(chance.randint(1, 12)):
+            if self._left > 0 and self._write(client, root, chance.choice(RUNS)) is ACKNOWLEDGED:
+                self._count_down()
+            if not number and isinstance(client, Assistant) and chance.random() < STARVED:
+                self.world.starve(client.process.pid, chance.randint(0, 6))
 
     def _write(self, client: Any, root: Path, run: str) -> Answer:
         """Write once; what came of it. Raises what the client raises."""
@@ -213,7 +221,8 @@ class Haul:
             f"{self._rounds} rounds: {answers[ACKNOWLEDGED]} writes acknowledged, "
             f"{answers[Answer.REFUSED]} refused, {answers[Answer.UNKNOWN]} unknown; "
             f"{total.lost} lost, {total.doubled} doubled, {total.uninvited} uninvited; "
-            f"{self.world.kills} processes killed; faults: {dict(sorted(self.faults.injected.items()))}; "
+            f"{self.world.kills} processes killed, {self.world.starved} without descriptors; "
+            f"faults: {dict(sorted(self.faults.injected.items()))}; "
             f"memory {memory}, descriptors {descriptors}; "
             f"{self.world.tracebacks()} exceptions in logs"
         )

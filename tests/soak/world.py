@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -55,7 +56,7 @@ class World:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.roots: list[Path] = []
-        self.kills = 0
+        self.kills = self.starved = 0
         self._created = 0
         self._lock = threading.Lock()
         self._running: list[subprocess.Popen[bytes]] = []
@@ -99,6 +100,14 @@ class World:
         """Kill this one no more: it has ended, or is not to be killed."""
         with self._lock, suppress(ValueError):
             self._running.remove(process)
+
+    def starve(self, pid: int, more: int) -> None:
+        """Let a process open so many files more than it has open, until its end."""
+        with suppress(OSError):
+            most = len(os.listdir(f"/proc/{pid}/fd")) + more  # noqa: PTH208
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+            with self._lock:
+                self.starved += 1
 
     def kill_one(self, chance: random.Random, with_server: bool) -> None:
         """Kill a process with SIGKILL: a client, or one time in eight the server, where that may be."""
