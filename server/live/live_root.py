@@ -402,9 +402,12 @@ class LiveRoot:
             self._reported.replace(
                 _LIBRARY, (*root_findings(self._config, self._library), *self._library.check_definitions())
             )
-        if not self.version or not dependants.isdisjoint((_LIBRARY, _CANDIDATES)):
+        lookers = (_LIBRARY, _CONFIG, _CANDIDATES)
+        if not self.version or not dependants.isdisjoint(lookers):
             unlisted = self._files.unlisted_folders.items()
-            used = set(self._dependencies.keys_of(_CANDIDATES)) if unlisted else set()
+            used = (
+                {key for each in lookers for key in self._dependencies.keys_of(each)} if unlisted else set()
+            )
             problems = (finding(problem, folder) for folder, problem in unlisted if f"{folder}/" in used)
             self._reported.replace(_CANDIDATES, problems)
         self._mark_due(dependants)

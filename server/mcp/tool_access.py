@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
+from ...orchestration.vfs.files import parent
 from ...tools.assistant.access import RootRuns, ToolRefused, select_run
 from ...tools.assistant.headers import revision_of
 from ...tools.project_paths import rebase_path
@@ -32,7 +33,19 @@ _OPEN = (
 )
 _TASK_TEXT = 20_000
 
+_WHY_RUNS_ARE_MISSING = {
+    "workflow-invalid": "a definition cannot be used",
+    "artifact-unreadable": "runs may be missing",
+}
+"""Findings outside of runs, by their codes."""
+
 T = TypeVar("T")
+
+
+def _is_in_run(path: str, runs: Container[str]) -> bool:
+    while path and path not in runs:
+        path = parent(path)
+    return path in runs
 
 
 @contextmanager
@@ -131,11 +144,11 @@ class CallAccess:
             folder = board.root.relative_to(main).as_posix() if board.root != main else ""
             runs |= {rebase_path(name, folder): e for name, e in board.runs.items()}
         notes = (
-            f"a definition cannot be used, {plain(path, 160)}: {plain(finding.message, 200)}"
+            f"{said}, {plain(path or '.', 160)}: {plain(finding.message, 200)}"
             for board in boards
             for path, findings in board.findings.items()
             for finding in findings
-            if finding.code == "workflow-invalid"
+            if (said := _WHY_RUNS_ARE_MISSING.get(finding.code)) and not _is_in_run(path, board.runs)
         )
         return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, next(notes, ""))
 

@@ -94,4 +94,5 @@ def name_of(place: RootRuns, wanted: str) -> str:
         shown = {plain(name, 300): name for name in names}
         if wanted in shown:
             return shown[wanted]
-        raise ToolRefused(plain(str(error), 1_900)) from None
+        note = f"; {place.note}" if place.note else ""
+        raise ToolRefused(plain(f"{error}{note}", 1_900)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.disk import file_cache
+from phasekeeper.server.disk import file_cache, safe_open
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import decision_keys
@@ -20,6 +21,14 @@ from phasekeeper.server.workspace.workspace import Workspace
 from tests.roots import TASKS, loop, needs, plan, put, run_to_end, task
 
 T1 = f"{TASKS}/T1"
+OWN = """\
+workflow: own
+runs: {at: [work/*], marker: {file: RUN.md}}
+phase: [{is: do}]
+phases:
+  do: {outcomes: [ok], rules: [{when: "report.outcome == 'ok'", to: over}]}
+  over: {terminal: complete}
+"""
 
 
 def scanned(root: Path) -> LiveRoot:
@@ -43,6 +52,29 @@ def test_a_touch_of_what_did_not_change_tells_nothing(root):
     live = scanned(root)
     assert live.refresh_paths([folder / "state.json"]) is None
     assert run_to_end(live.refresh_all_in_parts()) is None
+
+
+@pytest.mark.parametrize("closed", ["", ".phasekeeper", ".phasekeeper/workflows", TASKS])
+def test_a_folder_that_cannot_be_listed_is_told_whatever_was_looked_for_in_it(root, monkeypatch, closed):
+    task(root, "T1")
+    put(root / ".phasekeeper/workflows/own.yaml", OWN)
+    put(root / "work/one/RUN.md", "# One\n")
+    live = scanned(root)
+    assert list(live.runs) == [T1, "work/one"]
+    listed = safe_open.list_folder
+
+    def list_folder(of: str, folder: str):
+        if folder == closed:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return listed(of, folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(safe_open, "list_folder", list_folder)
+        run_to_end(live.refresh_all_in_parts())
+        told = {found.code: found.message for found in live.findings.get(closed, ())}
+        assert told.get("artifact-unreadable") == "too many open files"
+    run_to_end(live.refresh_all_in_parts())
+    assert list(live.runs) == [T1, "work/one"] and closed not in live.findings
 
 
 @pytest.mark.parametrize("comes_back", [".ai-tools-chain", TASKS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
+from phasekeeper.orchestration.vfs.files import Entry
+from phasekeeper.server.disk import safe_open
 from phasekeeper.server.mcp import client as clients
 from phasekeeper.server.mcp.client import ClientSession
 from phasekeeper.server.mcp.uris import resource_uri
@@ -289,6 +292,26 @@ async def test_a_broken_definition_is_told_and_hides_no_other_run(root: Path) ->
         said = await text(client, "status")
         assert "a definition cannot be used, .phasekeeper/workflows/mine.yaml" in said
         assert f"{TASKS}/T1: active" in said
+
+
+@async_test
+async def test_runs_that_are_missing_because_a_folder_cannot_be_listed_are_not_said_to_be_absent(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task(root, "T1")
+    listed = safe_open.list_folder
+
+    def list_folder(of: str, folder: str) -> dict[str, Entry]:
+        if folder == TASKS:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return listed(of, folder)
+
+    monkeypatch.setattr(safe_open, "list_folder", list_folder)
+
+    said = f"runs may be missing, {TASKS}: too many open files"
+    async with rig() as r, r.client(root) as client:
+        assert said in await text(client, "status")
+        assert said in await refusal(client, "report", run="T1", step="codegen", outcome="ok")
 
 
 @async_test
