@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import count
@@ -190,27 +190,13 @@ class Haul:
     def close(self) -> None:
         self._end_observers()
 
-    def growth(self) -> list[str]:
-        """Servers that came to need more than when they were warm."""
-        found: list[str] = []
-        for pid in dict.fromkeys(sample.pid for sample in self._samples):
-            of_one = [sample for sample in self._samples if sample.pid == pid][WARM_ROUNDS:]
-            if not of_one:
-                continue
-            first, last = of_one[0], of_one[-1]
-            if last.descriptors > first.descriptors + MORE_DESCRIPTORS:
-                found.append(f"descriptors of {pid}: {first.descriptors}, then {last.descriptors}")
-            if last.memory > first.memory * MORE_MEMORY:
-                found.append(f"memory of {pid}: {first.memory}, then {last.memory}")
-        return found
-
     def failures(self) -> list[str]:
         """All that is wrong; empty is right."""
         counts = {name: getattr(self.total, name) for name in ("lost", "doubled", "uninvited")}
         found = [f"{number} records are {name}" for name, number in counts.items() if number]
         if exceptions := self.world.tracebacks():
             found.append(f"{exceptions} exceptions in logs")
-        return [*self.total.faults, *self.faults.complaints, *found, *self.growth()]
+        return [*self.total.faults, *self.faults.complaints, *found, *growth(self._samples)]
 
     def summary(self) -> str:
         answers, total = self.history.answers, self.total
@@ -226,6 +212,21 @@ class Haul:
             f"memory {memory}, descriptors {descriptors}; "
             f"{self.world.tracebacks()} exceptions in logs"
         )
+
+
+def growth(samples: Sequence[Sample]) -> list[str]:
+    """Servers that came to need more than when they were warm."""
+    found: list[str] = []
+    for pid in dict.fromkeys(sample.pid for sample in samples):
+        of_one = [sample for sample in samples if sample.pid == pid][WARM_ROUNDS - 1 :]
+        if not of_one:
+            continue
+        first, last = of_one[0], of_one[-1]
+        if last.descriptors > first.descriptors + MORE_DESCRIPTORS:
+            found.append(f"descriptors of {pid}: {first.descriptors}, then {last.descriptors}")
+        if last.memory > first.memory * MORE_MEMORY:
+            found.append(f"memory of {pid}: {first.memory}, then {last.memory}")
+    return found
 
 
 @contextmanager

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from tests.soak.faults import possible
-from tests.soak.haul import hauls
+from tests.soak.haul import WARM_ROUNDS, growth, hauls
 from tests.soak.model import Answer
+from tests.soak.world import Sample
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are killed and looked at in /proc")
 
@@ -29,3 +30,16 @@ def test_what_was_acknowledged_before_and_during_each_fault_stands_once_after_it
             assert haul.failures() == [], fault
         refused = haul.history.answers[Answer.REFUSED]
         assert refused >= 2, "the disk was full"
+
+
+def test_a_server_that_needs_more_and_more_is_noticed_once_it_is_warm():
+    cold, warm = Sample(1, 50 << 20, 8), Sample(1, 100 << 20, 14)
+    flat = [cold] * (WARM_ROUNDS - 1) + [warm] * 5
+    another = Sample(2, 300 << 20, 100)
+    assert growth([*flat, another]) == []
+    [descriptors] = growth([*flat, warm._replace(descriptors=30)])
+    [memory] = growth([*flat, warm._replace(memory=140 << 20)])
+    assert (descriptors, memory) == (
+        "descriptors of 1: 14, then 30",
+        f"memory of 1: {100 << 20}, then {140 << 20}",
+    )
