@@ -79,6 +79,11 @@ RATCHET = Shape("either", word(*SHORT), other=struct("ratchet"))
 RATCHETS = map_of(RATCHET)
 
 
+def is_same_value(one: Any, other: Any) -> bool:
+    """True if two values of JSON are the same; to Python true is 1."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
 def ratchet_of(said: str | Ratchet) -> Ratchet:
     """A ratchet, as itself or by its short name."""
     return SHORT[said] if isinstance(said, str) else said

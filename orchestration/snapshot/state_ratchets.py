@@ -18,7 +18,7 @@ from typing import Any
 
 from ..definition.inputs import StateFile
 from ..definition.model import Workflow
-from ..definition.ratchets import Ratchet, fits, parts_of, ratchet_of
+from ..definition.ratchets import Ratchet, fits, is_same_value, parts_of, ratchet_of
 from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, read_json
 from ..journal.baseline import read_baseline
@@ -143,9 +143,7 @@ def _compare(
     declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
 ) -> Iterator[LoosenedValue]:
     for names, value in before.items():
-        # To Python true is 1.
-        is_same = value == now.get(names) and isinstance(value, bool) == isinstance(now.get(names), bool)
-        found = None if is_same else _ratchet_at(declared, names)
+        found = None if is_same_value(value, now.get(names)) else _ratchet_at(declared, names)
         if not found:
             continue
         parts, ratchet = found

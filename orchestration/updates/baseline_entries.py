@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..definition.ratchets import is_same_value
 from ..evaluation.trace import EvaluationTrace
 from ..journal.baseline import MOST_VALUES
 from ..journal.journal import Record
@@ -32,10 +33,12 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
         counted, written = state_values(declared, state.data), state_values(declared, after.data)
         filed = {**counted, **{each.names: each.now for each in state.loosened}}
         counted = filed if answered == STATE or is_begin else counted
-        changed = (each for each in {**filed, **written} if filed.get(each) != written.get(each))
+        changed = (
+            each for each in {**filed, **written} if not is_same_value(filed.get(each), written.get(each))
+        )
         kept: Mapping[Any, Any] = {**counted, **{each: written.get(each) for each in changed}}
         known = snapshot.baseline.state
-        new = (each for each in kept if each not in known or kept[each] != known[each])
+        new = (each for each in kept if each not in known or not is_same_value(kept[each], known[each]))
         differing = [{"path": [*each], "value": kept[each]} for each in new]
     for name, parameter in facts.workflow.parameters.items():
         is_accepted = answered == DEFINITION or is_begin
