@@ -7,7 +7,7 @@ says of its children counts only as far as their own files say so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,7 @@ class Truth:
     waived: frozenset[str] = frozenset()
     files: Mapping[str, str] = field(default_factory=dict)
     session: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Sequence[Mapping[str, Any]] = ()
 
     def observe(self, move: str, run: Run) -> None:
         self.files, self.session = dict(run.files), state_of(run, FILE)
@@ -48,7 +49,7 @@ class Truth:
                 self.waived, self.is_recorded = frozenset((COMPONENT, REVIEWING)), True
             case _ if move.startswith(("honest: ", "report: ")):
                 self.is_recorded = True
-                self.begun = dict(self._listed()) | self.begun | dict(self._announced())
+                self.begun = dict(self._listed()) | self.begun | self._components()
                 # A waiver ends with the next work on what it was about.
                 if "SpawnComponent" in move or "components" in move:
                     self.waived = frozenset()
@@ -56,23 +57,33 @@ class Truth:
                     self.waived -= {REVIEWING}
             case _:
                 self.is_recorded |= move.startswith("person: ")
+        if not move.startswith("edit: "):
+            now = self.session["interactions"]
+            self.recorded = [*now, *(each for each in self.recorded if each not in now)]
         if not self.is_recorded:
-            self.begun = {}
-            self.begun = dict(self._listed()) | dict(self._announced())
+            self.begun, self.recorded = {}, ()
+            self.begun = dict(self._listed()) | self._components()
 
     def _listed(self) -> Iterable[tuple[str, str]]:
         """The children that the session names, with their types; those of other types are none."""
         for name in self.session.get("child_sessions", ()):
-            kind = _child(self.files, name).get("type", self.begun.get(name, COMPONENT))
+            default = REVIEWING if name in self._announced(STEPS[2]) else COMPONENT
+            kind = _child(self.files, name).get("type", self.begun.get(name, default))
             if kind in (COMPONENT, REVIEWING):
                 yield name, kind
 
-    def _announced(self) -> Iterable[tuple[str, str]]:
-        """The children that the session's interactions say were begun as components."""
-        for each in self.session.get("interactions", ()):
-            if each.get("command", {}).get("module") == STEPS[1]:
-                ids = each["command"].get("metadata", {}).get("child_session_ids", ())
-                yield from ((name, COMPONENT) for name in ids)
+    def _components(self) -> dict[str, str]:
+        """The children that were announced as components alone, whatever type their files have."""
+        announced = self._announced(STEPS[1]) - self._announced(STEPS[2])
+        return dict.fromkeys(announced, COMPONENT)
+
+    def _announced(self, step: str) -> set[str]:
+        """The children that the session's interactions of a step say were begun."""
+        steps = (each["command"] for each in self.session.get("interactions", ()) if "command" in each)
+        lists = (
+            each.get("metadata", {}).get("child_session_ids", ()) for each in steps if each["module"] == step
+        )
+        return {name for names in lists for name in names}
 
     def _lacking(self, kind: str) -> str:
         """What is missing of the children of a type; "" where all is done."""
@@ -103,7 +114,9 @@ class Truth:
                 yield "complete without a Finalize that was ok"
 
     def _is_finalized(self) -> bool:
-        done = [each for each in self.session["interactions"] if each.get("result")]
+        # What an edit took away since the last record has still been done, before all else.
+        known = [*self.session["interactions"], *self.recorded]
+        done = [each for each in known if each.get("result")]
         last = done[0] if done else {}
         return last.get("command", {}).get("module") == "Finalize" and last["result"].get("status") == "ok"
 
