@@ -35,9 +35,21 @@ def read_baseline(records: Sequence[Record]) -> RatchetBaseline:
                 continue
             path, parameter = item.get("path"), item.get("parameter")
             if isinstance(path, list):
-                state[tuple(map(str, path))] = item.get("value")
+                names = tuple(map(str, path))
+                known = (*names[:-1], str(item.get("before")))
+                state = _insert(state, known, names, item.get("value"))
             elif isinstance(parameter, str):
                 parameters[parameter] = item.get("value")
             elif isinstance(item.get("head"), str):
                 head = item["head"]
     return RatchetBaseline(state, parameters, head)
+
+
+def _insert(state: dict[_Names, Any], before: _Names, names: _Names, value: Any) -> dict[_Names, Any]:
+    """Set a value: a new one before the element that it stands before in its list, else at the end."""
+    if names in state or before not in state:
+        state[names] = value
+        return state
+    entries = [*state.items()]
+    entries.insert([*state].index(before), (names, value))
+    return dict(entries)

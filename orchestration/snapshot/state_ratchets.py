@@ -47,6 +47,20 @@ def state_values(declared: StateFile, data: object) -> dict[_Names, Any]:
     return found
 
 
+def known_behind(
+    declared: StateFile, values: Mapping[_Names, Any], known: Mapping[_Names, Any]
+) -> dict[_Names, str]:
+    """Element of a list -> the nearest one behind it that is known, by its name, where there is one."""
+    nearest = _nearest_behind(values, known)
+    new = ((names, name) for names, name in nearest.items() if name and names not in known)
+    return {names: name for names, name in new if _is_element(declared, names)}
+
+
+def _is_element(declared: StateFile, names: _Names) -> bool:
+    found = _ratchet_at(declared, names)
+    return found is not None and found[1].members and found[0][-1] == "[]"
+
+
 def ratchet_state(
     workflow: Workflow, state: ArtifactState, records: Sequence[Record], reader: RunReader
 ) -> ArtifactState:
@@ -142,6 +156,7 @@ def _looser(loosened: LoosenedValue, committed: Any) -> Any:
 def _compare(
     declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
 ) -> Iterator[LoosenedValue]:
+    behind = _nearest_behind(before, now)
     for names, value in before.items():
         found = None if is_same_value(value, now.get(names)) else _ratchet_at(declared, names)
         if not found:
@@ -151,7 +166,19 @@ def _compare(
         # Of an element that is gone every value is told, so that it can be put back as it was.
         is_part = lost and value is not None and not ratchet.members
         if is_part or ratchet.loosens(value, now.get(names)):
-            yield LoosenedValue(names, name, path, value, now.get(names), parts, ratchet, lost)
+            following = behind[names] if ratchet.members else ""
+            yield LoosenedValue(names, name, path, value, now.get(names), parts, ratchet, lost, following)
+
+
+def _nearest_behind(before: Mapping[_Names, Any], now: Mapping[_Names, Any]) -> dict[_Names, str]:
+    """Names -> the last of the nearest names behind them that are still there; "" for none."""
+    found: dict[_Names, str] = {}
+    nearest: dict[_Names, str] = {}
+    for names in reversed([*before]):
+        found[names] = nearest.get(names[:-1], "")
+        if names in now:
+            nearest[names[:-1]] = names[-1]
+    return found
 
 
 def _committed_values(
@@ -248,7 +275,9 @@ def _put_back(data: Any, loosened: LoosenedValue) -> None:
             if name not in known and is_last and ratchet.members:
                 # Of a member that is a file of its own the list in a commit has the id alone.
                 is_map = value is True or any(isinstance(item, dict) for item in data)
-                data.append({ratchet.by: name} if is_map else value)
+                # The next one behind it that is left tells where it stood.
+                at = known.index(loosened.before_name) if loosened.before_name in known else len(data)
+                data.insert(at, {ratchet.by: name} if is_map else value)
             if name not in known or is_last:
                 return
             data = data[known.index(name)]

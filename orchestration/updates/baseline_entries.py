@@ -11,7 +11,7 @@ from ..journal.baseline import MOST_VALUES
 from ..journal.journal import Record
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE, Snapshot
-from ..snapshot.state_ratchets import committed_digest, state_values
+from ..snapshot.state_ratchets import committed_digest, known_behind, state_values
 from ..states import RecordKind
 
 _Entries = list[dict[str, Any]]
@@ -39,7 +39,10 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
         kept: Mapping[Any, Any] = {**counted, **{each: written.get(each) for each in changed}}
         known = snapshot.baseline.state
         new = (each for each in kept if each not in known or not is_same_value(kept[each], known[each]))
-        differing = [{"path": [*each], "value": kept[each]} for each in new]
+        # What counted before comes first in the list, in its order; what the command added tells its place.
+        behind = known_behind(declared, written, {**known, **counted})
+        places = {each: {"before": name} for each, name in behind.items()}
+        differing = [{"path": [*each], "value": kept[each], **places.get(each, {})} for each in new]
     for name, parameter in facts.workflow.parameters.items():
         is_accepted = answered == DEFINITION or is_begin
         value = facts.parameter(name).asked if is_accepted else facts.parameter(name).value

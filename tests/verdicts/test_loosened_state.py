@@ -280,3 +280,18 @@ def test_a_state_that_is_in_head_no_more_lifts_nothing() -> None:
     run = loop(workQueue=[{**SEVERE, "priority": "S1"}], phase="plan").commit().report("plan", "ok")
     run.head = {}
     assert "state-loosened" in edit(run, workQueue=[]).codes()
+
+
+def test_a_step_that_an_edit_took_away_is_put_back_where_it_stood() -> None:
+    run = Run(built_in("component-design"), ".phasekeeper/sessions/S")
+    empty = session() | {"child_sessions": [], "state": {}}
+    steps = session("ok", "ok")["interactions"]
+    run.write("session.json", {**empty, "interactions": steps})
+    run.report("Initialize", "warning", message="the disk is nearly full")
+    assert "the last result is warning" in run.evaluation.suggestion.reason
+    run.write("session.json", empty)
+    assert "the last result is warning" in run.evaluation.suggestion.reason
+    newest_is_gone = json.dumps({**empty, "interactions": steps})
+    assert (
+        "the last result is warning" in run.write("session.json", newest_is_gone).evaluation.suggestion.reason
+    )

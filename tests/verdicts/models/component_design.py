@@ -79,7 +79,8 @@ class Truth:
 
     def _announced(self, step: str) -> set[str]:
         """The children that the session's interactions of a step say were begun."""
-        steps = (each["command"] for each in self.session.get("interactions", ()) if "command" in each)
+        known = (*self.session.get("interactions", ()), *self.recorded)
+        steps = (each["command"] for each in known if "command" in each)
         lists = (
             each.get("metadata", {}).get("child_session_ids", ()) for each in steps if each["module"] == step
         )
