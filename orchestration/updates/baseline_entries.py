@@ -36,11 +36,13 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
         changed = (
             each for each in {**filed, **written} if not is_same_value(filed.get(each), written.get(each))
         )
-        kept: Mapping[Any, Any] = {**counted, **{each: written.get(each) for each in changed}}
+        both = {**counted, **{each: written.get(each) for each in changed}}
+        # In the order of the file, then what an edit took away.
+        kept: Mapping[Any, Any] = {**{each: both[each] for each in written if each in both}, **both}
         known = snapshot.baseline.state
         new = (each for each in kept if each not in known or not is_same_value(kept[each], known[each]))
-        # What counted before comes first in the list, in its order; what the command added tells its place.
-        behind = known_behind(declared, written, {**known, **counted})
+        behind = known_behind(declared, counted, {**known, **written})
+        behind |= known_behind(declared, written, known)
         places = {each: {"before": name} for each, name in behind.items()}
         differing = [{"path": [*each], "value": kept[each], **places.get(each, {})} for each in new]
     for name, parameter in facts.workflow.parameters.items():
