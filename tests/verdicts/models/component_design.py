@@ -115,11 +115,17 @@ class Truth:
                 yield "complete without a Finalize that was ok"
 
     def _is_finalized(self) -> bool:
-        # What an edit took away since the last record has still been done, before all else.
-        known = [*self.session["interactions"], *self.recorded]
-        done = [each for each in known if each.get("result")]
-        last = done[0] if done else {}
-        return last.get("command", {}).get("module") == "Finalize" and last["result"].get("status") == "ok"
+        """True if the newest step is a Finalize that was ok, in the file or as the last record knew it.
+
+        What an edit took away since has still been done, where it stood.
+        """
+        return any(map(_ends_in_finalize, (self.session["interactions"], self.recorded)))
+
+
+def _ends_in_finalize(interactions: Sequence[Mapping[str, Any]]) -> bool:
+    last = next((each for each in interactions if each.get("result")), {})
+    is_finalize = last.get("command", {}).get("module") == "Finalize"
+    return is_finalize and last["result"].get("status") == "ok"
 
 
 def _child(files: Mapping[str, str], name: str) -> dict[str, Any]:
