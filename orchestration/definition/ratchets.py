@@ -40,7 +40,7 @@ class Ratchet:
         What follows a word or value that the ratchet does not know is never looser.
         """
         if self.constant:
-            return before is not None and now != before
+            return before is not None and not is_same_value(before, now)
         if self.members:
             return before is not None and now is None
         if self.order:

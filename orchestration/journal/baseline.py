@@ -24,8 +24,12 @@ class RatchetBaseline(NamedTuple):
 
 
 def read_baseline(records: Sequence[Record]) -> RatchetBaseline:
-    """The values of the newest records; each record keeps only what differs from those before it."""
+    """The values of the newest records; each record keeps only what differs from those before it.
+
+    Elements of a list come in its order, as far as records tell it. Cost: linear in what the records keep.
+    """
     state: dict[_Names, Any] = {}
+    inserted: dict[_Names, list[_Names]] = {}
     parameters: dict[str, Any] = {}
     head: str | None = None
     for entry in records:
@@ -36,20 +40,28 @@ def read_baseline(records: Sequence[Record]) -> RatchetBaseline:
             path, parameter = item.get("path"), item.get("parameter")
             if isinstance(path, list):
                 names = tuple(map(str, path))
-                known = (*names[:-1], str(item.get("before")))
-                state = _insert(state, known, names, item.get("value"))
+                following = (*names[:-1], str(item.get("before")))
+                if names not in state and following in state:
+                    inserted.setdefault(following, []).append(names)
+                state[names] = item.get("value")
             elif isinstance(parameter, str):
                 parameters[parameter] = item.get("value")
             elif isinstance(item.get("head"), str):
                 head = item["head"]
-    return RatchetBaseline(state, parameters, head)
+    return RatchetBaseline(_in_order(state, inserted) if inserted else state, parameters, head)
 
 
-def _insert(state: dict[_Names, Any], before: _Names, names: _Names, value: Any) -> dict[_Names, Any]:
-    """Set a value: a new one before the element that it stands before in its list, else at the end."""
-    if names in state or before not in state:
-        state[names] = value
-        return state
-    entries = [*state.items()]
-    entries.insert([*state].index(before), (names, value))
-    return dict(entries)
+def _in_order(state: Mapping[_Names, Any], inserted: Mapping[_Names, Sequence[_Names]]) -> dict[_Names, Any]:
+    """The values, each behind those that were inserted before it; `inserted` has no circle."""
+    moved = {names for several in inserted.values() for names in several}
+    ordered: dict[_Names, Any] = {}
+    # What is on top comes next: first all that was inserted before it, then itself.
+    waiting = [(names, False) for names in reversed([*state]) if names not in moved]
+    while waiting:
+        names, is_due = waiting.pop()
+        if is_due or names not in inserted:
+            ordered[names] = state[names]
+        else:
+            waiting.append((names, True))
+            waiting += [(each, False) for each in reversed(inserted[names])]
+    return ordered

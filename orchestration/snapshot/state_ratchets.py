@@ -105,15 +105,12 @@ def _is_inside_lost(loosened: LoosenedValue, state: ArtifactState) -> bool:
     return _place(parts, names, state.data, loosened.ratchet.by)[2]
 
 
-def restored_elements(declared: StateFile, state: ArtifactState) -> list[Any]:
+def restored_elements(state: ArtifactState) -> list[Any]:
     """The maps that were put back into lists, with no more than what a ratchet compares of them."""
-    restored: list[Any] = []
-    for each in state.loosened:
-        found = _ratchet_at(declared, each.names) if each.gone else None
-        if found and found[0][-1] == "[]":
-            _, path, is_lost = _place(found[0], each.names, state.data, found[1].by)
-            restored += [] if is_lost else [reduce(getitem, path, state.data)]
-    return [element for element in restored if isinstance(element, dict)]
+    gone = (each for each in state.loosened if each.gone and each.parts[-1] == "[]")
+    places = (_place(each.parts, each.names, state.data, each.ratchet.by) for each in gone)
+    elements = (reduce(getitem, path, state.data) for _, path, is_lost in places if not is_lost)
+    return [element for element in elements if isinstance(element, dict)]
 
 
 def committed_digest(state: ArtifactState, reader: RunReader) -> str:
@@ -156,7 +153,7 @@ def _looser(loosened: LoosenedValue, committed: Any) -> Any:
 def _compare(
     declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
 ) -> Iterator[LoosenedValue]:
-    behind = _nearest_behind(before, now)
+    behind: dict[_Names, str] | None = None
     for names, value in before.items():
         found = None if is_same_value(value, now.get(names)) else _ratchet_at(declared, names)
         if not found:
@@ -166,7 +163,9 @@ def _compare(
         # Of an element that is gone every value is told, so that it can be put back as it was.
         is_part = lost and value is not None and not ratchet.members
         if is_part or ratchet.loosens(value, now.get(names)):
-            following = behind[names] if ratchet.members else ""
+            if ratchet.members and behind is None:
+                behind = _nearest_behind(before, now)
+            following = behind[names] if ratchet.members and behind else ""
             yield LoosenedValue(names, name, path, value, now.get(names), parts, ratchet, lost, following)
 
 

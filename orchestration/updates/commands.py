@@ -370,7 +370,7 @@ def _need_reason(command: Command) -> None:
         raise InvalidCommand("a decision needs a reason")
 
 
-def _overridden(trace: EvaluationTrace, command: Command) -> Record:
+def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     """It lists what has not passed and is missing before the phase, which it waives (design, section 6).
 
     So it does with report files that fail such a phase and were out of turn: they count no more.
@@ -401,7 +401,7 @@ def _failures_passed_over(trace: EvaluationTrace, order: int) -> list[dict[str, 
     return [{"path": path, "digest": snapshot.reader.read(path).digest} for path in paths]
 
 
-def _redone(trace: EvaluationTrace, command: Command) -> Record:
+def _redo_record(trace: EvaluationTrace, command: Command) -> Record:
     workflow, current = trace.facts.workflow, trace.decision.phase
     step = _phase(trace, command.step)
     if trace.evaluation.status == RunStatus.BLOCKED and trace.decision.kind == SuggestionKind.STOP:
@@ -420,6 +420,6 @@ _RECORDS = {
     ),
     "raise": _raise_record,
     "answer": _answer_record,
-    "override": _overridden,
-    "redo": _redone,
+    "override": _override_record,
+    "redo": _redo_record,
 }

@@ -40,9 +40,8 @@ class EffectRunner:
     def __init__(self, snapshot: Snapshot, now: datetime):
         self.snapshot, self.workflow, self.now = snapshot, snapshot.workflow, now
         self.texts: dict[str, str] = {}
-        declared, state = self.workflow.state, snapshot.state
         # Guards see them. Written to the file they would be elements of which most is missing.
-        self._unwritten = restored_elements(declared, state) if declared and state else []
+        self._unwritten = restored_elements(snapshot.state) if snapshot.state else []
 
     def edits(self) -> tuple[Edit, ...]:
         """Edits of the changed files, in the order of the first change; what stays as it was is left out."""

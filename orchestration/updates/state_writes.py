@@ -105,10 +105,10 @@ class _PermitFilter:
         deeper = any(len(way) > len(path) and _fits(way, path) for way in self.permits)
         if isinstance(value, dict) and value and deeper:
             self.map(path, value)
-        elif value is None or not self.stands(path, clean(value)):
+        elif value is None or not self.is_unchanged(path, clean(value)):
             self.change(path, value)
 
-    def stands(self, path: _Path, value: Any) -> bool:
+    def is_unchanged(self, path: _Path, value: Any) -> bool:
         """True if guards see the value and the file says no other, as it does where that was loosened."""
         filed = clean(dig(self.raw, ".".join(path)))
         return value == dig(self.seen, ".".join(path)) and filed in (None, value)

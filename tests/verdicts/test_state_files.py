@@ -102,7 +102,7 @@ def test_no_other_status_of_a_tuning_is_taken_back(status: str) -> None:
     assert json.loads(run.files[f"{run.at}/state.json"])["status"] == status
 
 
-def test_a_report_writes_no_stumps_of_elements_that_an_edit_took_away() -> None:
+def test_a_report_writes_no_incomplete_elements_in_place_of_those_that_an_edit_took_away() -> None:
     session = {"id": "S", "type": "ContextComponentsDesignSessions", "status": "active", "state": {}}
     run = Run(built_in("component-design"), ".phasekeeper/sessions/S")
     run.write("session.json", {**session, "interactions": [], "child_sessions": []})

@@ -149,3 +149,13 @@ def test_a_number_that_is_a_limit_and_a_count_is_held_both_ways() -> None:
     ratchet = Ratchet(limit=True, count=True)
     assert [ratchet.loosens(5, now) for now in (4, 5, 6, None)] == [True, False, True, True]
     workflow("{a: {limit: true, count: true}}")
+
+
+def test_elements_of_a_baseline_come_in_the_order_of_their_list() -> None:
+    def kept(name: str, **more: str) -> dict[str, object]:
+        return {"path": ["steps", name], "value": True, **more}
+
+    newest_first = [[kept("2"), kept("1")], [kept("4", before="2"), kept("3", before="2")]]
+    more = [[kept("5", before="4")], [kept("0"), kept("3"), kept("6", before="gone")]]
+    baseline = read_baseline([record(held=held) for held in (*newest_first, *more)])
+    assert [names[-1] for names in baseline.state] == ["5", "4", "3", "2", "1", "0", "6"]
