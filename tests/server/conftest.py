@@ -35,3 +35,12 @@ def run(capsys):
 def home():
     with homes() as made:
         yield made
+
+
+@pytest.fixture
+def work(home):
+    """A root with one task, which a server of this home serves."""
+    root = home.path / "work"
+    (root / ".git").mkdir(parents=True)
+    task(root, "T1")
+    return root

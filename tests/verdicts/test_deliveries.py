@@ -326,17 +326,22 @@ def design() -> Run:
     return run
 
 
-def test_code_that_is_blocked_is_not_reported_again_unchanged() -> None:
+DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{}\n"
+
+
+def code_in_work() -> Run:
+    """An artifact pipeline whose plan passed and whose code is written."""
     run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1")
-    run.write("state.json", {"phase": "codegen", "actors": {}}).write(
-        "planning/planning.ai.json", {"id": "T1"}
-    )
-    run.write("review/plan-review.json", {"ok": True})
-    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{}\n"
-    run.write("code/diff.patch", diff.format("b")).write("code/files/x", "b\n")
+    run.write("state.json", {"phase": "codegen", "actors": {}})
+    run.write("planning/planning.ai.json", {"id": "T1"}).write("review/plan-review.json", {"ok": True})
+    return run.write("code/diff.patch", DIFF.format("b")).write("code/files/x", "b\n")
+
+
+def test_code_that_is_blocked_is_not_reported_again_unchanged() -> None:
+    run = code_in_work()
     run.write("review/code-review.json", {"ok": False, "blocking_issues": ["wrong"]})
     assert "the diff is another one than the code review blocks" in run.refusal("codegen", "ok")
-    run.write("code/diff.patch", diff.format("c")).write("code/files/x", "c\n").report("codegen", "ok")
+    run.write("code/diff.patch", DIFF.format("c")).write("code/files/x", "c\n").report("codegen", "ok")
     assert run.standing == "active stay review"
 
 
@@ -427,13 +432,7 @@ def test_the_text_of_a_judging_step_is_told_before_it_is_reported(phase: str) ->
 
 
 def test_code_is_said_to_need_another_diff_once_a_review_blocks_it() -> None:
-    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1")
-    run.write("state.json", {"phase": "codegen", "actors": {}}).write(
-        "planning/planning.ai.json", {"id": "T1"}
-    )
-    run.write("review/plan-review.json", {"ok": True})
-    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{}\n"
-    run.write("code/diff.patch", diff.format("b")).write("code/files/x", "b\n")
+    run = code_in_work()
     codegen = [each.step for each in run.evaluation.suggestion.reports].index("codegen")
     assert needs(run, codegen) == []
     run.write("review/code-review.json", {"ok": False, "blocking_issues": ["wrong"]})

@@ -32,15 +32,6 @@ PLAN = ".orchestrator/tasks/reading-lists"
 ALONE = ("--standalone",)
 
 
-@pytest.fixture
-def work(home):
-    """A root with one task."""
-    root = home.path / "work"
-    (root / ".git").mkdir(parents=True)
-    task(root, "T1")
-    return root
-
-
 def heard(process, wanted: str) -> str:
     """The first line that has the text in it."""
     while line := process.stdout.readline().decode():

@@ -24,15 +24,6 @@ MODULES = sorted(path.stem for path in Path(connector.__file__).parent.glob("[a-
 FORMS = pytest.mark.parametrize("form", ["unix", "tcp"])
 
 
-@pytest.fixture
-def work(home):
-    """A root with one task."""
-    root = home.path / "work"
-    (root / ".git").mkdir(parents=True)
-    task(root, "T1")
-    return root
-
-
 def opened(home, work, *more: str, **env: str):
     """A connector whose server has answered `initialize`."""
     process = home.start("lsp", *more, cwd=work, **env)

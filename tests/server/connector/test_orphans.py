@@ -11,7 +11,6 @@ import sys
 import pytest
 from phasekeeper.server.process_end import process_end_probe
 
-from tests.roots import task
 from tests.server.servers import BOUND_S, answer, frame, initialize, until
 
 CLIENT = """
@@ -38,14 +37,6 @@ GREETINGS = {
         json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode() + b"\n"
     ),
 }
-
-
-@pytest.fixture
-def work(home):
-    root = home.path / "work"
-    (root / ".git").mkdir(parents=True)
-    task(root, "T1")
-    return root
 
 
 @pytest.mark.parametrize("more", [(), ("--standalone",)])
