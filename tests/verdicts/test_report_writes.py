@@ -312,3 +312,15 @@ def test_a_wrong_permission_is_told_when_the_definition_is_read(writes: str, sai
     with pytest.raises(InvalidWorkflow) as wrong:
         own(writes)
     assert said in str(wrong.value)
+
+
+def test_what_a_report_says_is_written_where_an_edit_had_put_a_word_that_nobody_knows() -> None:
+    run = Run(built_in("phase-loop"), ".claude/state")
+    state = {"version": "2.0", "sessionId": "s", "iteration": 1, "phase": "quality", "workQueue": []}
+    passed = {"lint": {"status": "passed"}}
+    run.write("loop.state.json", {**state, "gates": passed}).commit()
+    run.write("loop.state.json", {**state, "gates": {"lint": {"status": "green"}}})
+    run.write("gates/pass-1.md", "Lint was run and found nothing.\n")
+    run.report("quality", "ok", data={"stateUpdates": {"gates": passed}})
+    assert json.loads(run.files[f"{run.at}/loop.state.json"])["gates"] == passed
+    assert "unknown-word" not in run.codes()
