@@ -72,7 +72,7 @@ class Override(NamedTuple):
 
     `names_phase` holds until the next report: till then the run is in the phase that it led to. `gates`
     and `phases` are waived for its `stage` ("" is any) until one of those phases is reported on
-    (design, section 6).
+    (design, section 6), and each gate until its own phase is: what is reported then, no person saw.
     """
 
     record: Record | None = None
@@ -270,15 +270,17 @@ class RunFacts:
     @cached_property
     def override(self) -> Override:
         """The newest override of a person, as far as it is in force."""
-        later: list[Record] = []
+        reported: set[str] = set()
         for record in reversed(self.records):
             if record["kind"] == RecordKind.OVERRIDE:
                 listed = (record["phases"], record["gates"])
                 phases, gates = (frozenset(map(str, e if isinstance(e, list) else ())) for e in listed)
-                if any(entry["phase"] in phases for entry in later):
+                if phases & reported:
                     phases = gates = frozenset()
-                return Override(record, not later, phases, gates, str(record["stage"]))
-            later += [record] if record["kind"] == RecordKind.REPORT else []
+                judged_anew = {gate.id for gate in self.workflow.gates.values() if gate.after in reported}
+                return Override(record, not reported, phases, gates - judged_anew, str(record["stage"]))
+            if record["kind"] == RecordKind.REPORT:
+                reported.add(str(record["phase"]))
         return Override()
 
     @cached_property

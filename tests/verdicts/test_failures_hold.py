@@ -123,6 +123,15 @@ def test_a_failure_that_is_filed_after_an_override_holds_until_a_person_decides_
     assert "report-out-of-turn" in run.codes()
 
 
+def test_what_a_person_waived_is_judged_anew_once_its_phase_is_reported_on_again() -> None:
+    run = plan_run("x").override("6").report("5a", "fail")
+    assert (run.gate("6"), run.gate("4")) == ("failed", "not-reached")
+    [path] = (path for path in run.files if "reports/5a" in path)
+    run.write(f"/{path}", run.files[path].replace("FAIL", "PASS"))
+    assert (run.standing, run.gate("6")) == ("active regress 4a", "failed")
+    assert "report-out-of-turn" in run.codes()
+
+
 SUBJECTIVE = "# 5b Subjective Gate\n\n**5b SUBJECTIVE GATE STATUS**: {word}\n\n{said}\n"
 
 

@@ -6,6 +6,7 @@ plan that a person adopted. Report files and calls say the same; either may be a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from tests.verdicts.runs import CONFIG, Run, plan_run
 
 STAGES = {"1": ("01",), "2": ("02", "03")}
 PLAN = "tasks/f/MASTER_PLAN.md"
+STAGE_OF_FORM = re.compile(r"^\*\*Phase\*\*: (\d+)", re.MULTILINE)
 
 
 @dataclass
@@ -52,6 +54,7 @@ class Truth:
     stages: dict[str, Stage] = field(default_factory=lambda: {n: Stage(t) for n, t in STAGES.items()})
     is_validated: bool = False
     has_learned: bool = False
+    failures: set[str] = field(default_factory=set)
 
     def observe(self, move: str, run: Run) -> None:
         who, _, rest = move.partition(": ")
@@ -62,6 +65,18 @@ class Truth:
             for stage in self.stages.values():
                 stage.marked = {task for task in stage.tasks if is_marked(run, task)}
             self._report(words[0], words[1] if len(words) > 1 else "", words[2:])
+        elif move == "edit: failures into passes":
+            self._file_passes(run)
+        self.failures = {path for path in run.files if "FAIL" in run.files[path]}
+
+    def _file_passes(self, run: Run) -> None:
+        """A report file with another verdict is a report of its own, filed in its turn or not."""
+        for path in sorted(path for path in self.failures if "FAIL" not in run.files.get(path, "FAIL")):
+            stage, about = self.open_stage(), STAGE_OF_FORM.search(run.files[path])
+            if "5a" in run.files[path]:
+                self._report("5a", "pass", [])
+            elif not (about and stage) or self.stages.get(about[1]) is stage:
+                self._report("4b", "pass", [])
 
     def _decide(self, words: list[str], run: Run) -> None:
         match words:
