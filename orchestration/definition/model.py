@@ -135,6 +135,9 @@ class Question:
         _ARTIFACTS, "decisions in files that it asks about; an unsigned one is shown and can be signed"
     )
     tasks: Expression | None = key(cel("list"), "the tasks concerned")
+    stages: Expression | None = key(
+        cel("list"), "ids of the plan's stages that an answer takes as they are; its record keeps their sizes"
+    )
     history: Expression | None = key(cel("list"), "the records that led here")
 
 

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 from ..decision.brings import Delivery, delivery_files, file_digests
 from ..decision.decision import outcomes_of, step_of
+from ..decision.facts import RunFacts
 from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import TaskTurns
-from ..definition.model import Phase, edges
+from ..definition.model import Phase, Question, edges
 from ..definition.names import PROPOSED
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
@@ -355,14 +356,25 @@ def _answer_record(trace: EvaluationTrace, command: Command) -> Record:
         about = facts.snapshot.definition if name == DEFINITION else ""
     else:
         about = facts.content_digest(declared)
-        plan = next((data for a in declared.about if isinstance(data := facts.artifact(a).data, Plan)), None)
-        stages = approved_sizes(plan) if plan else []
+        stages = _stages_decided_on(facts, declared)
     return _stamp_record(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
         about=about, stages=stages, asked=question.question, program=command.program,
         options=[{"id": option.id, "text": option.text} for option in question.options],
         files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip
+
+
+def _stages_decided_on(facts: RunFacts, question: Question) -> list[str]:
+    """The stages that an answer is about or takes as they are, each with the number of its tasks."""
+    if question.stages is not None:
+        taken = facts.context.value(question.stages).value
+        names = {str(name) for name in taken} if isinstance(taken, list) else set[str]()
+        stages = facts.snapshot.plan_facts.stages
+        return [f"{stage['id']}: {stage['total']}" for stage in stages if stage["id"] in names]
+    plans = (facts.artifact(name).data for name in question.about)
+    plan = next((data for data in plans if isinstance(data, Plan)), None)
+    return approved_sizes(plan) if plan else []
 
 
 def _need_reason(command: Command) -> None:

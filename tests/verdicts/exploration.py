@@ -6,8 +6,10 @@ the model says what the run may not claim: that it is complete, or that a gate h
 evidence. The model knows the moves that were accepted and the files, and nothing of the product's engine.
 
 Each history is one that was seen before with one random move more, by a fixed seed; a state that was seen
-before is not gone on from, so that histories with equal states are merged. A history that breaks a rule is
-shrunk: moves are left out as long as it is still broken.
+before is not gone on from, so that histories with equal states are merged. A third of the histories goes on
+from the newest ones, a third from any, and a third from one of each standing (phase, status and gates) that a
+run was seen in: few histories reach the late phases. A history that breaks a rule is shrunk: moves are left
+out as long as it is still broken.
 """
 
 from __future__ import annotations
@@ -94,12 +96,17 @@ class Exploration:
         """Try so many histories, each one move longer than one before, or until so many break a rule."""
         choose = random.Random(f"{self.model.name} {self.seed}")
         names, known = list(self.model.moves), [begun(self.model)]
+        standings: dict[tuple[object, ...], list[History]] = {}
         while self.histories < histories and len(self.violations) < most_violations:
             self.histories += 1
             progress(self)
-            # Half of them go on from where the newest ones ended: those are the longest.
-            newest = choose.random() < 0.5
-            before = choose.choice(known[-NEWEST:] if newest else known)
+            which = choose.randrange(3)
+            if which == 0 and standings:
+                among = standings[choose.choice(list(standings))]
+            else:
+                # Those are the longest.
+                among = known[-NEWEST:] if which == 1 else known
+            before = choose.choice(among)
             history = moved(self.model, before, choose.choice(names))
             state = fingerprint(history)
             if len(history.moves) > LONGEST or state in self.states:
@@ -115,7 +122,17 @@ class Exploration:
             known.append(history)
             if len(known) > MOST_KNOWN:
                 del known[choose.randrange(1, MOST_KNOWN // 2)]
+            alike = standings.setdefault(standing(evaluation), [])
+            alike.append(history)
+            if len(alike) > NEWEST:
+                del alike[choose.randrange(NEWEST)]
         return self
+
+
+def standing(evaluation: Evaluation) -> tuple[object, ...]:
+    """Where a run stands, as a person sees it."""
+    gates = tuple((gate.id, str(gate.status)) for gate in evaluation.gates)
+    return (evaluation.current_phase, str(evaluation.status), *gates)
 
 
 def begun(model: Model) -> History:

@@ -95,6 +95,35 @@ FAIL_AND_PASS = {
 }
 
 
+def test_an_adoption_takes_no_marks_that_come_after_it() -> None:
+    run = plan_run("x", "  ", adoption="ask").answer("adoption", "adopt")
+    assert run.standing == "active stay 4a"
+    run.write("/tasks/f/MASTER_PLAN.md", run.files["tasks/f/MASTER_PLAN.md"].replace("[ ]", "[x]"))
+    assert run.standing == "active advance 4b"
+    assert run.evaluation.suggestion.reason == "all tasks of stage 2 are implemented"
+
+
+def test_an_adoption_takes_a_stage_with_as_many_tasks_as_it_had() -> None:
+    run = plan_run("xx", adoption="ask").answer("adoption", "adopt")
+    assert run.standing == "active stay 5a"
+    plan = run.files["tasks/f/MASTER_PLAN.md"]
+    [row] = [line for line in plan.splitlines() if "f-02" in line]
+    more = row.replace("f-02", "f-03").replace("| 2 |", "| 3 |")
+    run.write("/tasks/f/MASTER_PLAN.md", plan.replace(row, f"{row}\n{more}"))
+    assert run.evaluation.current_phase == "4a"
+
+
+def test_an_adoption_of_before_its_stages_were_recorded_takes_what_is_marked() -> None:
+    run = plan_run("x", "  ", adoption="ask").answer("adoption", "adopt")
+    path = "tasks/f/.phasekeeper/journal.jsonl"
+    record = json.loads(run.files[path])
+    record = {k: v for k, v in record.items() if k not in ("stages", "asked", "options")}
+    run.write(f"/{path}", json.dumps(record) + "\n")
+    run.proven.add(json.dumps(record))
+    run.write("/tasks/f/MASTER_PLAN.md", run.files["tasks/f/MASTER_PLAN.md"].replace("[ ]", "[x]"))
+    assert run.evaluation.current_phase == "5a"
+
+
 @pytest.mark.parametrize(
     ("question", "option", "standing"),
     [("adoption", "adopt", "active stay 5a"), ("completion", "complete", "complete stop")],

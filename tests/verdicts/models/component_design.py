@@ -119,7 +119,7 @@ class Truth:
 
         What an edit took away since has still been done, where it stood.
         """
-        return any(map(_ends_in_finalize, (self.session["interactions"], self.recorded)))
+        return any(map(_ends_in_finalize, (self.session.get("interactions", ()), self.recorded)))
 
 
 def _ends_in_finalize(interactions: Sequence[Mapping[str, Any]]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import count
 
 from phasekeeper.orchestration.result.values import Evaluation
 
@@ -212,7 +213,8 @@ def form(run: Run, step: str, outcome: str = "", *tasks: str) -> str:
 
 def _file(step: str, outcome: str = "", *tasks: str) -> Callable[[Run], object]:
     def write(run: Run) -> None:
-        number = sum("/reports/" in path for path in run.files)
+        # A new name: nothing remembers what a file said that was overwritten before a record had it.
+        number = next(n for n in count() if f"{run.at}/reports/{n:02}.md" not in run.files)
         run.write(f"reports/{number:02}.md", form(run, step, outcome, *tasks))
 
     return write
