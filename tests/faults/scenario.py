@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +25,16 @@ STATE = f"{RUN}/state.json"
 NOTE = f"{RUN}/notes/n.md"
 JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
 SITUATIONS = ("first", "torn", "interrupted")
+
+
+def mount_namespace() -> list[str]:
+    """What runs a program where it may mount and nobody else sees it; empty where the system forbids that."""
+    unshare = shutil.which("unshare") if sys.platform == "linux" else None
+    if unshare is None:
+        return []
+    inside = [unshare, "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    tried = [*inside, "mount", "-t", "tmpfs", "none", "/mnt"]
+    return [] if subprocess.run(tried, capture_output=True, check=False).returncode else inside
 
 
 class Died(BaseException):

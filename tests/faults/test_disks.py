@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.commands import ACKNOWLEDGED, Result
-from tests.faults.scenario import in_memory
+from tests.faults.scenario import in_memory, mount_namespace
 from tests.roots import needs
 
 DISKS = Path(__file__).with_name("disks.py")
@@ -31,13 +31,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="file systems ar
 @pytest.fixture
 def namespace() -> list[str]:
     """What runs a program where it may mount; where the system forbids that, the test cannot be run."""
-    inside = [needs("unshare"), "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    tried = subprocess.run(
-        [*inside, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False
-    )
-    if tried.returncode:
-        pytest.skip("not run: needs a system that lets a namespace mount")
-    return inside
+    needs("unshare")
+    return mount_namespace() or pytest.skip("not run: needs a system that lets a namespace mount")
 
 
 @pytest.fixture

@@ -11,11 +11,15 @@ import time
 from itertools import count
 from pathlib import Path
 
+from tests.faults.scenario import mount_namespace
+from tests.soak.faults import ON_FILES, ON_SERVERS, obstacles
 from tests.soak.haul import hauls
 from tests.soak.storm import Storm
 
 BEHIND_S = 2.0
 """A change is shown within so long, whatever becomes of the watcher."""
+IN_NAMESPACE = "PHASEKEEPER_SOAK_MOUNTS"
+"""Environment: this process is one that may mount, and nobody else sees what it does."""
 
 
 def main() -> int:
@@ -28,24 +32,36 @@ def main() -> int:
     haul.add_argument("--rounds", type=int, default=250)
     haul.add_argument("--minutes", type=float, help="so long instead of so many rounds")
     haul.add_argument("--seed", type=int, default=1)
+    haul.add_argument("--fault", choices=(*ON_FILES, *ON_SERVERS), help="this one in each round")
+    haul.add_argument("--writes", type=int, default=40, help="acknowledged in a round, at least")
     arguments = options.parse_args()
     if arguments.part == "haul":
-        return _haul(arguments.rounds, arguments.minutes, arguments.seed)
+        return _haul(arguments)
     with tempfile.TemporaryDirectory(prefix="phasekeeper-soak-") as folder:
         os.environ["XDG_STATE_HOME"] = f"{folder}/state"
         return asyncio.run(_storm(Path(folder).resolve(), arguments.rounds, arguments.seed))
 
 
-def _haul(rounds: int, minutes: float | None, seed: int) -> int:
+def _haul(arguments: argparse.Namespace) -> int:
+    has_disks = os.environ.pop(IN_NAMESPACE, "") == "1"
+    if not has_disks and (namespace := mount_namespace()):
+        os.environ[IN_NAMESPACE] = "1"
+        words = [*namespace, sys.executable, "-m", "tests.soak", *sys.argv[1:]]
+        os.execvp(words[0], words)
+    for fault, why in obstacles(has_disks).items():
+        print(f"not injected: {fault}, which {why}", flush=True)
+    if arguments.fault in obstacles(has_disks):
+        return 1
+    minutes = arguments.minutes
     until = None if minutes is None else time.monotonic() + minutes * 60
-    with hauls(seed) as haul:
+    with hauls(arguments.seed, has_disks, writes=arguments.writes) as haul:
         for number in count(1):
-            haul.round()
+            haul.round(arguments.fault)
             print(haul.summary(), file=sys.stderr, flush=True)
-            if haul.failures() or (number >= rounds if until is None else time.monotonic() > until):
+            if haul.failures() or (number >= arguments.rounds if until is None else time.monotonic() > until):
                 break
         print(haul.summary())
-        print(*haul.failures(), sep="\n")
+        print(*haul.failures() or ["nothing is wrong"], sep="\n")
         return 1 if haul.failures() else 0
 
 

@@ -56,20 +56,23 @@ class CommandLine:
         words = ("redo", attempt.run, STEP)
         if not attempt.is_redo:
             words = ("report", attempt.run, STEP, OUTCOME, "--summary", attempt.message)
+        code, said = self.run(*words, *self._options)
+        if code in (OK, WAITING):
+            return Answer.ACKNOWLEDGED, said
+        if code < 0 or code == NOT_SHOWN:
+            return Answer.UNKNOWN, said
+        return Answer.REFUSED, f"exit code {code}"
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """(the exit code, what was printed) of a command."""
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
-        process = self._launcher.start(
-            *words, *self._options, cwd=self._root, stdin=null, stdout=pipe, tracer=self._tracer
-        )
+        process = self._launcher.start(*words, cwd=self._root, stdin=null, stdout=pipe, tracer=self._tracer)
         try:
             said = process.communicate(timeout=BOUND_S)[0].decode()
         finally:
             process.kill()
             self._launcher.forget(process)
-        if process.returncode in (OK, WAITING):
-            return Answer.ACKNOWLEDGED, said
-        if process.returncode < 0 or process.returncode == NOT_SHOWN:
-            return Answer.UNKNOWN, said
-        return Answer.REFUSED, f"exit code {process.returncode}"
+        return process.returncode, said
 
 
 class _Connector:
@@ -147,12 +150,14 @@ class Assistant(_Connector):
 
     def look(self) -> None:
         """Have the server open the root, and keep it open as long as this is connected."""
-        self._request("tools/call", {"name": "status", "arguments": {"root": str(self.root)}})
+        self.call("status")
+
+    def call(self, tool: str, **arguments: Any) -> Mapping[str, Any]:
+        """The message that answers a call of a tool."""
+        return self._request("tools/call", {"name": tool, "arguments": {"root": str(self.root), **arguments}})
 
     def write(self, attempt: Attempt) -> tuple[Answer, str]:
-        arguments = {"root": str(self.root), "run": attempt.run, "step": STEP, "outcome": OUTCOME}
-        arguments["summary"] = attempt.message
-        said = self._request("tools/call", {"name": "report", "arguments": arguments})
+        said = self.call("report", run=attempt.run, step=STEP, outcome=OUTCOME, summary=attempt.message)
         text = json.dumps(said)
         if "result" in said and not said["result"].get("isError"):
             return Answer.ACKNOWLEDGED, text

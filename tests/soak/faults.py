@@ -13,22 +13,25 @@ import resource
 import shutil
 import socket
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from phasekeeper.orchestration.journal.lines import FOLDER, JOURNAL
-from phasekeeper.server.connector.address import lock_owner
-from phasekeeper.server.connector.handshake import Greeting, GreetingRefused, connect
+from phasekeeper.server.connector.handshake import connect
 from phasekeeper.server.process_end import process_end_probe
 from phasekeeper.server.workspace.repair import prepare_repair, repair_run
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.server.servers import BOUND_S, joined, until
-from tests.soak.clients import Assistant, CommandLine
-from tests.soak.model import Answer
+from tests.server.servers import BOUND_S, until
+from tests.soak.claims import Claims
+from tests.soak.clients import Assistant, CommandLine, Editor
+from tests.soak.installation import NEWER
+from tests.soak.model import Answer, newest_record
 from tests.soak.world import EFFECT, REDONE, World
 
 MOST_DESCRIPTORS = 64
@@ -39,8 +42,14 @@ SYSTEM_CALLS = [
     (call, error, number + 1) for call, most in CALLS.items() for error in ERRORS for number in range(most)
 ]
 CALLS_AT_ONCE = 12
+CLOCKS_H = (48, -48, 2, -1, 9_600)
+"""Hours that the clock is off by, some one after the other; files of ours are in its future or past then."""
+CLOCKS_AT_ONCE = 3
+PAGE = 4096
 IGNORED = "lock\nlock.holder\nclaims.jsonl\n"
 UNION = f"*.jsonl merge=union\n{EFFECT} merge=union\n{REDONE} merge=union\n"
+
+_Client = TypeVar("_Client", bound=Assistant | Editor)
 
 
 class Writing(Protocol):
@@ -53,7 +62,12 @@ class Faults:
     """The faults, how often each was injected, and on which runs branches were merged."""
 
     def __init__(
-        self, world: World, chance: random.Random, write: Writing, end_observers: Callable[[], None]
+        self,
+        world: World,
+        chance: random.Random,
+        write: Writing,
+        end_observers: Callable[[], None],
+        compare: Callable[[Path], None],
     ) -> None:
         self.injected: Counter[str] = Counter()
         self.merged: set[tuple[Path, str]] = set()
@@ -61,7 +75,7 @@ class Faults:
         self.complaints: list[str] = []
         self._world, self._chance, self._write = world, chance, write
         self.calls_at_once = CALLS_AT_ONCE
-        self._end_observers = end_observers
+        self._end_observers, self._compare = end_observers, compare
         self._calls = itertools.cycle(chance.sample(SYSTEM_CALLS, len(SYSTEM_CALLS)))
 
     def inject(self, name: str, root: Path, run: str, observer: Assistant) -> None:
@@ -144,6 +158,21 @@ class Faults:
         observer.look()
 
     def fill_disk(self, root: Path, run: str, observer: Assistant) -> None:
+        """The disk is full, or has a page or two left. What was acknowledged stands, whoever wrote it."""
+        filler = root / "filler"
+        clients = [CommandLine(self._world, root), observer]
+        for left in self._chance.sample(range(4), 3):
+            with filler.open("ab", buffering=0) as file, suppress(OSError):
+                while True:
+                    file.write(bytes(PAGE))
+            os.truncate(filler, max(0, filler.stat().st_size - left * PAGE))
+            for client in clients:
+                self.injected[f"full disk, {self._write(client, root, run)}"] += 1
+        filler.unlink()
+        for client in clients:
+            self._expect_acknowledged(client, root, run, "once the disk has room")
+
+    def limit_files(self, root: Path, run: str, observer: Assistant) -> None:
         """No file may grow: at once, or after some bytes of the next line of the journal."""
         room = self._chance.choice((0, 1, 100))
         size = (root / run / JOURNAL).stat().st_size
@@ -152,23 +181,84 @@ class Faults:
                 self._write(observer, root, run)
         observer.look()
 
-    def take_over(self, _root: Path, _run: str, observer: Assistant) -> None:
-        """A newer version comes: the server makes way after its last client."""
-        has_ended = process_end_probe(self._server())
-        with suppress(GreetingRefused):
-            joined(self._world.home.address, Greeting("view", str(self._world.home.path), "9999.0")).close()
-        self._end_observers()
+    def take_over(self, root: Path, run: str, observer: Assistant) -> None:
+        """A newer version is installed and joins: the server serves it and makes way after its last client.
+        The next one starts a server of its version, which then serves clients of both."""
+        world = self._world
+        has_ended = process_end_probe(world.server)
+        with self._served(Assistant(world.newer, root, ())) as newcomer:
+            for client in (newcomer, observer):
+                self._expect_acknowledged(client, root, run, "while a newer version waits")
+            self._end_observers()
         if has_ended:
             until(has_ended)
+        with ExitStack() as clients:
+            newer = clients.enter_context(self._served(Assistant(world.newer, root, ())))
+            for client in (newer, Assistant(world, root, ()), Editor(world, root, ())):
+                if client is not newer:
+                    clients.enter_context(self._served(client))
+                self._expect_acknowledged(client, root, run, "while a newer server serves")
+            for launcher in (world, world.newer):
+                self._expect_acknowledged(CommandLine(launcher, root), root, run, "beside a newer server")
+            newer.look()
+            version = world.information()["version"]
+            served, cold = (
+                CommandLine(world.newer, root).run("status", "--json", *words) for words in ((), ("--cold",))
+            )
+        if version != NEWER:
+            self.complaints.append(f"the server's version is {version} after a newer one came")
+        if served != cold:
+            self.complaints.append(f"the newer server shows {root.name} as {served}, and it is {cold}")
+        # Older clients are served by it, too; who goes back stops it.
+        world.stop_server()
 
-    def _server(self) -> int:
-        pid = lock_owner(self._world.home.address)
-        assert pid is not None
-        return pid
+    @contextmanager
+    def _served(self, client: _Client) -> Iterator[_Client]:
+        """A client that is not among those that are killed."""
+        self._world.forget(client.process)
+        with closing(client):
+            client.connect()
+            yield client
+
+    def jump_clock(self, root: Path, run: str, _: Assistant) -> None:
+        """The clock of everybody is set ahead and back while a server has the root open; files are of the
+        time that it was, and of one to come."""
+        world = self._world
+        self._end_observers()
+        world.stop_server()
+        clocked = world.clocked
+        world.set_clock(0)
+        with self._served(Assistant(clocked, root, ())) as witness:
+            witness.look()
+            for hours in self._chance.sample(CLOCKS_H, CLOCKS_AT_ONCE):
+                world.set_clock(hours * 3600)
+                future = time.time() + self._chance.choice((-86_400, 86_400))
+                os.utime(root / run / "RUN.md", (future, future))
+                for client in (CommandLine(world, root), CommandLine(clocked, root), witness):
+                    self._expect_acknowledged(client, root, run, f"with the clock off by {hours} h")
+                self._compare(root)
+                recorded = datetime.fromisoformat(str(newest_record(root, run)["at"]))
+                off_h = (recorded - datetime.now(UTC)).total_seconds() / 3600
+                if abs(off_h - hours) > 1:
+                    self.complaints.append(f"a clock off by {hours} h records a time that is {off_h:g} h off")
+        self._end_observers()
+        world.stop_server()
+
+    # ---- claims
+
+    def exercise_claims(self, root: Path, _run: str, _: Assistant) -> None:
+        """A plan of many tasks is worked on; its run stays in the root until that one goes."""
+        claims = Claims(self._world, root, self.injected["claims"])
+        claims.exercise()
+        self.complaints += claims.complaints
+
+    def _expect_acknowledged(self, client: Any, root: Path, run: str, when: str) -> None:
+        if (answer := self._write(client, root, run)) is not Answer.ACKNOWLEDGED:
+            self.complaints.append(f"a write by {type(client).__name__} is {answer} {when}")
 
     @contextmanager
     def _limited(self, what: int, limit: int) -> Iterator[None]:
-        pid = self._server()
+        pid = self._world.server
         before = resource.prlimit(pid, what)
         resource.prlimit(pid, what, (limit, before[1]))
         try:
@@ -185,15 +275,24 @@ ON_FILES: dict[str, _Fault] = {
     "reordered lines": Faults.reorder,
     "merge": Faults.merge,
     "system calls": Faults.fail_system_calls,
+    "claims": Faults.exercise_claims,
 }
 ON_SERVERS: dict[str, _Fault] = {
     "descriptors": Faults.run_out_of_descriptors,
     "full disk": Faults.fill_disk,
+    "file size limit": Faults.limit_files,
     "newer version": Faults.take_over,
+    "clock": Faults.jump_clock,
 }
-TOOLS = {"merge": "git", "system calls": "strace"}
+TOOLS = {"merge": "git", "system calls": "strace", "claims": "faketime"}
 
 
-def possible() -> list[str]:
+def obstacles(has_disks: bool) -> dict[str, str]:
+    """Faults that cannot be injected here, and why."""
+    lacking = {fault: f"needs {tool}" for fault, tool in TOOLS.items() if not shutil.which(tool)}
+    return lacking if has_disks else lacking | {"full disk": "needs a system that lets a namespace mount"}
+
+
+def possible(has_disks: bool) -> list[str]:
     """The faults that this system has the tools for."""
-    return [each for each in (*ON_FILES, *ON_SERVERS) if each not in TOOLS or shutil.which(TOOLS[each])]
+    return [each for each in (*ON_FILES, *ON_SERVERS) if each not in obstacles(has_disks)]

@@ -48,7 +48,8 @@ class Haul:
     ) -> None:
         self.world, self.history, self.total = world, History(), Verdict()
         self._chance, self._names = random.Random(seed), count(1)
-        self.faults = Faults(world, self._chance, self._write, self._end_observers)
+        compare = self._compare_with_cold
+        self.faults = Faults(world, self._chance, self._write, self._end_observers, compare)
         self._rounds = 0
         self._samples: list[Sample] = []
         self._observers: dict[Path, Assistant] = {}
@@ -71,7 +72,7 @@ class Haul:
         self._with_server = self._rounds % self._server_rounds == 0
         for root in self.world.roots:
             self._observe(root)
-        self._inject(fault or self._chance.choice(possible()))
+        self._inject(fault or self._chance.choice(possible(self.world.has_disks)))
         seeds = [self._chance.random() for _ in range(AT_ONCE)]
         with ThreadPoolExecutor(AT_ONCE) as threads:
             for failed in threads.map(self._write_until_enough, seeds):
@@ -230,7 +231,7 @@ def growth(samples: Sequence[Sample]) -> list[str]:
 
 
 @contextmanager
-def hauls(seed: int, **sizes: int) -> Iterator[Haul]:
+def hauls(seed: int, has_disks: bool = False, **sizes: int) -> Iterator[Haul]:
     """A haul in a world of its own, whose processes have all ended afterwards."""
-    with worlds() as world, closing(Haul(world, seed, **sizes)) as haul:
+    with worlds(has_disks) as world, closing(Haul(world, seed, **sizes)) as haul:
         yield haul

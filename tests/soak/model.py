@@ -111,6 +111,11 @@ def judge(root: Path, run: str, attempts: Sequence[Attempt], effect: str, is_mer
     return verdict
 
 
+def newest_record(root: Path, run: str) -> Record:
+    """The last record of a run's journal."""
+    return read_journal((root / run / ".phasekeeper/journal.jsonl").read_bytes()).records[-1]
+
+
 def _count_redos(verdict: Verdict, records: Iterable[Record], attempts: Sequence[Attempt]) -> None:
     stands = sum(each["kind"] == "transition" for each in records)
     answers = Counter(each.answer for each in attempts if each.is_redo)
