@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.functions import as_text
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
-from ..expressions.values import Budget
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
 from ..journal.journal import EMPTY_RECORD, Record, substance_now
 from ..plans.model import Plan
@@ -41,12 +40,14 @@ class RecordLog:
     """The records that count, oldest first: the journal's, then those of report files.
 
     `origins` has the place of each by its id(). `index` is shared with the logs that this one was made from
-    and grows with it: of several only the newest may be used.
+    and grows with it: of several only the newest may be used. They share `task_files` too, the artifacts of
+    the plan's own files, which no record changes.
     """
 
     records: tuple[Record, ...]
     origins: Mapping[int, RecordOrigin]
     index: Index
+    task_files: dict[str, tuple[ArtifactState, list[Finding]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> RecordLog:
@@ -60,7 +61,7 @@ class RecordLog:
             self.index.add(record)
         records = (*self.records, *(record for record, _ in added))
         origins = {**self.origins, **{id(record): place for record, place in added}}
-        return RecordLog(records, origins, self.index)
+        return RecordLog(records, origins, self.index, self.task_files)
 
     def since(self, before: RecordLog) -> list[tuple[Record, RecordOrigin]]:
         """The records behind those of a log that this one was made from."""
@@ -108,6 +109,7 @@ class RunFacts:
         self.phase: str | None = None
         self.next_step: str | None = None
         self._listed: dict[str, tuple[ArtifactState, list[Finding]]] = {}
+        self._task_files = log.task_files
         self._parameters: dict[str, ParameterValue] = {}
         state = snapshot.state
         variables: dict[str, Any] = {"state": state.data if state and state.valid else {}}
@@ -119,8 +121,7 @@ class RunFacts:
                 variables[f"{name}.status"] = artifact.data.status
             elif artifact.valid:
                 variables[name] = artifact.data
-        budget = Budget(snapshot.steps)
-        self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks, budget)
+        self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks)
 
     # ---- evaluating
 
@@ -178,7 +179,9 @@ class RunFacts:
             artifact, plan = self.workflow.artifacts[name], self.workflow.plan
             assert artifact.listed
             if plan and artifact.listed.source.strip() == f"{plan.id}.files":
-                self._listed[name] = task_files(artifact, self.snapshot)
+                if name not in self._task_files:
+                    self._task_files[name] = task_files(artifact, self.snapshot)
+                self._listed[name] = self._task_files[name]
             else:
                 names = self.context.value(artifact.listed).value
                 self._listed[name] = files_named_by(artifact, names, self.snapshot)

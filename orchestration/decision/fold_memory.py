@@ -19,8 +19,9 @@ from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot
 class FoldStep(NamedTuple):
     """The reports of one moment as they were judged: the records taken, findings, what was newly asked.
 
-    `failures` are those whose turn never came, `ahead` those of later moments where one was judged by them.
-    The first step has no reports: it is the run over its journal alone.
+    `failures` are those whose turn never came, `ahead` those of later moments where one was judged by them,
+    `spent` is what expressions spent on it at most. The first step has no reports: it is the run over its
+    journal alone.
     """
 
     reports: tuple[PendingReport, ...]
@@ -28,6 +29,7 @@ class FoldStep(NamedTuple):
     findings: tuple[Finding, ...]
     failures: tuple[PendingReport, ...]
     asked: Asked
+    spent: int
     ahead: tuple[PendingReport, ...] | None = None
 
 
@@ -49,7 +51,7 @@ class FoldRecorder:
         self._reader, self._inputs, self._moments = snapshot.reader, snapshot.asked or {}, moments
         self._key = ("fold", snapshot.run)
         # The lines tell which decisions are proven, beside the journal's text.
-        self._basis = snapshot.definition, snapshot.unread, snapshot.journal.lines, snapshot.steps
+        self._basis = snapshot.definition, snapshot.unread, snapshot.journal.lines
         self.steps = self._holding()
         self._known = {*self._inputs, *(question for step in self.steps for question in step.asked)}
         self._asked: dict[Question, Any] = {}
@@ -84,6 +86,7 @@ class FoldRecorder:
         findings: Sequence[Finding],
         failures: Sequence[PendingReport],
         *,
+        spent: int,
         looked_ahead: bool,
     ) -> None:
         """One more step, with what was asked since the one before."""
@@ -92,8 +95,13 @@ class FoldRecorder:
         self._asked.clear()
         ahead = self._ahead(len(self.steps)) if looked_ahead else None
         self.steps.append(
-            FoldStep(tuple(reports), tuple(records), tuple(findings), tuple(failures), asked, ahead)
+            FoldStep(tuple(reports), tuple(records), tuple(findings), tuple(failures), asked, spent, ahead)
         )
+
+    def forget(self) -> None:
+        """Remember nothing: the next fold begins at the start."""
+        self._reader.asked = None
+        self._reader.parsed.pop(self._key, None)
 
     def close(self) -> None:
         """Remember the steps."""

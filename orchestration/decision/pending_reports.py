@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 
 from ..definition.model import Workflow
+from ..expressions.values import MOST_STEPS
 from ..findings import Finding
 from ..journal.journal import FAILURES, Record, record
 from ..journal.report_files import ReportFile, is_filled_in
@@ -34,6 +35,9 @@ from .task_turns import TaskTurns
 
 # Files saved within this time of each other have no certain order: a clone writes them in any.
 SAME_MOMENT_NS = 2_000_000_000
+# What the expressions of all decisions may spend on the way, about 0.6 s, beside the budget that each has:
+# ten times what they need for 1,000 reports on a plan of 2,000 tasks.
+MOST_STEPS_OF_REPORTS = 2 * MOST_STEPS
 
 
 @dataclass(frozen=True)
@@ -71,14 +75,21 @@ def fold_reports(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
     left = moments[max(len(known) - 1, 0) :]
     failures = [*(each for step in known for each in step.failures), *failures_in(left)]
     judge = _Judge(workflow, snapshot, failures, _standing(workflow, snapshot, log, findings))
+    # What is remembered of the run as it stands is spent again, so this is never less than from the start.
+    judge.spent_before = spent = sum(step.spent for step in known)
     if not known:
-        recorder.add((), (), (), (), looked_ahead=False)
+        spent = judge.spent
+        recorder.add((), (), (), (), spent=spent, looked_ahead=False)
     for group in left:
         before, judge.looked_ahead = judge.state, False
         judge.judge_group(group)
+        if judge.is_exhausted:
+            recorder.forget()
+            return fold_reports(workflow, snapshot) if known else _refuse_to_judge(workflow, snapshot)
         records, findings = judge.state.log.since(before.log), judge.state.findings[len(before.findings) :]
         failures = [each for each in failures_in([group]) if each in judge.failures]
-        recorder.add(group, records, findings, failures, looked_ahead=judge.looked_ahead)
+        used, spent = judge.spent - spent, judge.spent
+        recorder.add(group, records, findings, failures, spent=used, looked_ahead=judge.looked_ahead)
     recorder.close()
     return judge.state
 
@@ -89,6 +100,15 @@ def _standing(
     facts = RunFacts(workflow, snapshot, log)
     decision = decide(facts)
     return FoldedReports(log, facts, decision, reportable_steps(decision, workflow), findings)
+
+
+def _refuse_to_judge(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
+    """Where a run stands whose report files take too much: nowhere, for one of them may hold a failure."""
+    facts = RunFacts(workflow, snapshot, RecordLog.of(snapshot))
+    said = f"to judge its {len(snapshot.pending)} report files takes more than {MOST_STEPS_OF_REPORTS} steps"
+    found = make_finding("budget-exceeded", snapshot.run, f"{said}; none of them counts")
+    decision = Decision(RunStatus.INVALID, SuggestionKind.NONE, f"{said}; they may hold a failure")
+    return FoldedReports(RecordLog.of(snapshot), facts, decision, (), (found,))
 
 
 def groups_by_time(pending: Sequence[PendingReport]) -> list[list[PendingReport]]:
@@ -115,8 +135,19 @@ class _Judge:
     failures: list[PendingReport]
     state: FoldedReports
     looked_ahead: bool = False
+    spent_before: int = 0
+    """By the decisions before the present one."""
     _stages: dict[str, str] = field(default_factory=dict)
     _subjects: dict[tuple[str, str], object] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> int:
+        """The steps of all decisions so far."""
+        return self.spent_before + self.state.facts.context.budget.spent
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self.spent > MOST_STEPS_OF_REPORTS
 
     @cached_property
     def recorded_ns(self) -> int:
@@ -137,7 +168,7 @@ class _Judge:
         """
         waiting: list[PendingReport] = list(group)
         taken: list[PendingReport] = []
-        while entry := self.choice(waiting, taken):
+        while not self.is_exhausted and (entry := self.choice(waiting, taken)):
             waiting.remove(entry)
             taken.append(entry)
             self.failures = [each for each in self.failures if each is not entry]
@@ -146,6 +177,8 @@ class _Judge:
         # Where the run cannot be evaluated its reports are not judged: why is reported elsewhere, once.
         for entry in waiting:
             state = self.state
+            if self.is_exhausted:
+                return
             if ended_without_completing(state.decision) or state.decision.kind is SuggestionKind.NONE:
                 return
             if uncertain := self.order_uncertain(entry, group):
@@ -294,6 +327,7 @@ class _Judge:
         accepted["stage"] = accepted["stage"] or state.facts.stage
         origin = RecordOrigin(entry.path, entry.report.span)
         log = state.log.with_records([(accepted, origin)])
+        self.spent_before = self.spent
         self.state = _standing(self.workflow, snapshot, log, state.findings)
 
     def record_of(self, entry: PendingReport, phase: str) -> Record:

@@ -45,6 +45,11 @@ class Budget:
     def __init__(self, steps: int = MOST_STEPS):
         self.steps, self.left, self.exceeded = steps, steps, ""
 
+    @property
+    def spent(self) -> int:
+        """The steps that were done; those that were refused cost nothing."""
+        return min(self.steps, self.steps - self.left)
+
     def spend(self, steps: int) -> None:
         """Raises BudgetExceededError before more is done than is left."""
         self.left -= steps

@@ -13,7 +13,7 @@ from ..definition.inputs import Artifact
 from ..definition.model import Workflow
 from ..definition.root_config import Config
 from ..expressions.queries import Index, Tasks
-from ..expressions.values import MOST_ITEMS, MOST_STEPS
+from ..expressions.values import MOST_ITEMS
 from ..findings import Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline, read_baseline
 from ..journal.journal import Claim, Journal, Record
@@ -31,8 +31,6 @@ DEFINITION = "definition"
 STATE = "state"
 # A file that names more missing files than this gets one finding for the rest.
 MOST_FINDINGS = 50
-# So many decisions may use all of `MOST_STEPS`; where more report files are judged, each has a part of it.
-_WHOLE_BUDGETS = 64
 # Plans up to this many tasks have all their task files read; beyond it only those of tasks at hand.
 WHOLE_PLAN = 500
 
@@ -133,12 +131,6 @@ class Snapshot:
     findings: tuple[Finding, ...]
     unread: str = ""
     asked: Asked | None = None
-
-    @property
-    def steps(self) -> int:
-        """What the expressions of one decision may spend. Each pending report takes one decision; the steps
-        change with their magnitude only, so that what a fold remembers holds."""
-        return MOST_STEPS * _WHOLE_BUDGETS // max(_WHOLE_BUDGETS, 1 << len(self.pending).bit_length())
 
     @cached_property
     def definition(self) -> str:

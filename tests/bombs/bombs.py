@@ -501,6 +501,18 @@ def thousands_of_failures(root: Path) -> None:
 
 
 @bomb
+def reports_whose_guards_use_their_budget(root: Path) -> None:
+    """Each report is judged by a decision of its own, and each of them costs nearly what one may."""
+    reads = "reports:\n  files: [reports/*.md]\n  read:\n    do: {heading: Done, outcome: [Status]}"
+    rules = [rule(f"a.x.filter(p, p != 'b{n}').size() < 0") for n in range(14)]
+    definition(root, rules, data={"x": [f"a{n}" for n in range(9_900)]}, more=reads)
+    for number in range(63):
+        path = f"bombs/0/reports/{number}-do.md"
+        write(root, path, f"# Done {number}\n\n**Status**: ok\n\nLooked at all of it.\n")
+        os.utime(root / path, (number * 10, number * 10))
+
+
+@bomb
 def long_reports(root: Path) -> None:
     _with_plan(root)
     spaces = " " * 1_000_000
@@ -680,6 +692,7 @@ FINDINGS = {
     "long-lines": "of Markdown at most",
     "ten-thousand-reports": r"and 9[0-9]+ more such findings",
     "thousands-of-failures": r"and 1[0-9]+ more such findings",
+    "reports-whose-guards-use-their-budget": "to judge its 63 report files takes more than [0-9]+ steps",
     "long-reports": "of Markdown at most",
     "a-journal-of-200-megabytes": "the file is 200 MB",
     "a-long-journal": "1 run",
