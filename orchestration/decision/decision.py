@@ -71,7 +71,8 @@ def decide(facts: RunFacts) -> Decision:
     """Decide where the run stands. Never raises. Sets `facts.phase` once the phase is known."""
     snapshot, state = facts.snapshot, facts.snapshot.state
     if snapshot.journal.broken:
-        return Decision(*_INVALID, "the journal cannot be trusted; `phasekeeper repair` mends it")
+        why = snapshot.journal.unread or "the journal cannot be trusted; `phasekeeper repair` mends it"
+        return Decision(*_INVALID, why)
     if state is not None and not state.valid:
         return Decision(*_INVALID, f"{state.path} is {state.state}")
     if snapshot.unread:

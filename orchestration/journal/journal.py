@@ -88,7 +88,8 @@ class Journal(NamedTuple):
     """A journal as read. `records` are in the order of the chain, `lines` are their
     zero-based line numbers; `head` is the digest of the last line.
 
-    `broken` says that a line in the middle cannot be trusted; then there are no records.
+    `broken` says that a line in the middle cannot be trusted, or, with why in `unread`, that the file cannot
+    be read; then there are no records.
     """
 
     records: tuple[Record, ...] = ()
@@ -97,6 +98,7 @@ class Journal(NamedTuple):
     head: str = ""
     broken: bool = False
     forked: bool = False
+    unread: str = ""
 
 
 class RecordLine(NamedTuple):

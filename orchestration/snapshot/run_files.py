@@ -52,7 +52,8 @@ def read_run(
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
         reader.add_findings(path, [file.problem] if file.problem else [])
-        journal = Journal(broken=True)
+        why = f": {file.problem.message}" if file.problem else ""
+        journal = Journal(broken=True, unread=f"{path} cannot be read{why}")
     else:
         journal = read_journal(file.text or "", verify)
         reader.add_findings(path, journal.problems)

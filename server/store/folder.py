@@ -29,23 +29,24 @@ class Unreachable(StoreError):  # noqa: N818 - said to people as it is
 
 
 @contextmanager
-def as_store_error(path: str) -> Iterator[None]:
-    """Turns what the system refuses for `path` into a StoreError with a sentence for people."""
+def as_store_error(path: str, what: str = "written") -> Iterator[None]:
+    """Turns what the system refuses for `path` into a StoreError with a sentence for people; `what` could
+    not be done."""
     try:
         yield
     except OSError as error:
-        raise StoreError(describe_os_error(path, error)) from error
+        raise StoreError(describe_os_error(path, error, what)) from error
 
 
-def describe_os_error(path: str, error: OSError) -> str:
+def describe_os_error(path: str, error: OSError, what: str = "written") -> str:
     """A sentence of what the system refused, and what a person can do about it."""
     if error.errno in _FULL:
         return f"{path} cannot be written: the disk is full; free some space and run it again"
     if error.errno == errno.EROFS:
         return f"{path} cannot be written: the file system is read-only"
     if error.errno in (errno.EACCES, errno.EPERM):
-        return f"{path} cannot be written: permission denied; look at the owner and mode of it and its folder"
-    return f"{path} cannot be written: {(error.strerror or 'the system refused').lower()}"
+        return f"{path} cannot be {what}: permission denied; look at the owner and mode of it and its folder"
+    return f"{path} cannot be {what}: {(error.strerror or 'the system refused').lower()}"
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,15 @@ class Folder:
             return None
 
     def read(self, name: str, limit: int = MAX_BYTES) -> bytes | None:
-        """The bytes of a regular file, None when it is missing. Raises StoreError past `limit`."""
-        try:
-            descriptor = self.open(name, os.O_RDONLY)
-        except FileNotFoundError:
-            return None
-        with os.fdopen(descriptor, "rb") as file:
-            raw = file.read(limit + 1)
+        """The bytes of a regular file, None when it is missing. Raises StoreError past `limit`, and where the
+        system cannot read it."""
+        with as_store_error(self.below(name), "read"):
+            try:
+                descriptor = self.open(name, os.O_RDONLY)
+            except FileNotFoundError:
+                return None
+            with os.fdopen(descriptor, "rb") as file:
+                raw = file.read(limit + 1)
         if len(raw) > limit:
             raise StoreError(f"{self.below(name)} is larger than {limit} bytes; that is not read")
         return raw

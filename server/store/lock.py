@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...orchestration.journal.lines import FOLDER
-from ...orchestration.vfs.files import below
+from ...orchestration.vfs.files import below, parent
 from ..disk.safe_open import refusal
 from .folder import StoreError, as_store_error, open_folder
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 LOCK = "lock"
 HOLDER = "lock.holder"
@@ -25,6 +30,7 @@ TOLD_AFTER_S = 1.0
 """Whoever waits longer for a lock is told for whom, where `on_lock_wait` says how."""
 _POLL_S = 0.01
 _MAX_NOTE_BYTES = 1 << 20
+_MOST_TRIES = 100
 
 Clock = Callable[[], datetime]
 
@@ -70,15 +76,14 @@ def run_lock(
     with as_store_error(place):
         if not create and not (root / run).is_dir():
             raise StoreError(f"there is no folder {run or '.'} to write in")
-        with open_folder(root, place, create=not (root / place).is_dir()) as folder:
-            path = folder.full / LOCK
+        path = _lock_path(root, place)
     lock = filelock.FileLock(path, poll_interval=_POLL_S)
     tell = on_lock_wait.get()
     silent_s = min(timeout_s, TOLD_AFTER_S) if tell else timeout_s
     with as_store_error(f"{place}/{LOCK}"):
         try:
             try:
-                lock.acquire(timeout=silent_s)
+                _acquire(lock, silent_s)
             except filelock.Timeout:
                 if tell is None or silent_s >= timeout_s:
                     raise
@@ -88,7 +93,7 @@ def run_lock(
                         run, _holder_name(root, run), silent_s, left_s, clock() + timedelta(seconds=left_s)
                     )
                 )
-                lock.acquire(timeout=left_s)
+                _acquire(lock, left_s)
         except filelock.Timeout as error:
             after = f"after {timeout_s:g} s nothing was changed. Run it again"
             raise StoreError(
@@ -98,9 +103,47 @@ def run_lock(
         note_holder(root, run, clock)
         yield
     finally:
+        _clear_unused(root, place)
         # What was recorded stays so. The system lets go of the lock when the process ends.
         with suppress(OSError):
             lock.release()
+
+
+def _lock_path(root: Path, place: str) -> Path:
+    """The path of the lock, in a folder that is made where it is missing; others may be removing it."""
+    for create in (False, *[True] * _MOST_TRIES):
+        with suppress(FileNotFoundError), open_folder(root, place, create=create) as folder:
+            return folder.full / LOCK
+    raise StoreError(f"{place} is removed each time it is made")
+
+
+def _acquire(lock: BaseFileLock, timeout_s: float) -> None:
+    """Take the lock; its folder is made again where one who wrote nothing removed it meanwhile."""
+    until = time.monotonic() + timeout_s
+    while True:
+        try:
+            # Not where the run is gone, too.
+            Path(lock.lock_file).parent.mkdir(exist_ok=True)
+            lock.acquire(timeout=max(0.0, until - time.monotonic()))
+            return
+        except (FileNotFoundError, FileExistsError):
+            if time.monotonic() > until or not Path(lock.lock_file).parent.parent.is_dir():
+                raise
+
+
+def _clear_unused(root: Path, place: str) -> None:
+    """Remove a lock that nothing was ever written under, and its folder, for one who has it.
+
+    What an earlier writer began is still named beside it, and found by that. Whoever waits for it meanwhile
+    sees that its file has no name any more, and makes a new one. Windows removes no file that is open.
+    """
+    if sys.platform == "win32":
+        return
+    with suppress(OSError, StoreError), open_folder(root, place) as folder:
+        if set(folder.names()) <= {LOCK, HOLDER} and not holder_of(root, parent(place)).folders:
+            folder.remove(HOLDER)
+            folder.remove(LOCK)
+            folder.full.rmdir()
 
 
 def _holder_name(root: Path, run: str) -> str:

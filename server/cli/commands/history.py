@@ -39,7 +39,7 @@ def _problem_lines(run: SelectedRun, found: RunHistory) -> Iterator[str]:
         where = f"{plain(found.path, PATH_LIMIT)}:{problem.span.line + 1}" if problem.span else found.path
         advice = _ADVICE.get(problem.code, "").replace("{run}", plain(run.name))
         yield f"phasekeeper: {where}: {problem.code}: {plain(problem.message)}{advice and '; ' + advice}"
-    if not found.journal.records:
+    if not (found.journal.records or found.journal.broken):
         yield f"phasekeeper: {plain(run.name)} has no records that count"
 
 

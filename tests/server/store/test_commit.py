@@ -206,7 +206,7 @@ def test_a_file_that_changed_since_it_was_read_is_a_conflict_and_nothing_is_writ
     (root / STATE).unlink()
     with pytest.raises(Conflict, match="was removed"):
         write(root, stale)
-    assert names(root) == [".phasekeeper"] and not (root / JOURNAL).exists()
+    assert names(root) == [] and not (root / JOURNAL).exists()
 
 
 def test_a_save_while_the_new_text_is_flushed_is_a_conflict_too(
@@ -222,7 +222,7 @@ def test_a_save_while_the_new_text_is_flushed_is_a_conflict_too(
     monkeypatch.setattr(os, "fsync", saved_meanwhile)
     with pytest.raises(Conflict):
         write(root, stale)
-    assert names(root) == [".phasekeeper", "state.json"] and (root / STATE).read_text() == "by somebody else"
+    assert names(root) == ["state.json"] and (root / STATE).read_text() == "by somebody else"
 
 
 @pytest.mark.parametrize(
