@@ -39,6 +39,7 @@ bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
 	$(BIN)/python -m tests.bench.commands
 	$(BIN)/python -m tests.bench.editors
+	$(BIN)/python -m tests.bench.clients
 	$(BIN)/python -m tests.bench.watching
 	$(BIN)/python -m tests.bench.bombs
 	$(BIN)/python -m tests.bench.peers

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,12 @@ from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.documents import DocumentContext, OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all
+from ..view.shared_root import Spelling, shared_root
 from ..view.unsaved_evaluator import UnsavedEvaluator
+from .change_feed import ChangeFeed
 from .folders import OpenFolders, ScanProgress
-from .payloads import changed_json, merge_changes
 from .publisher import Publisher
-from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, encode_json, new_server
+from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, new_server
 
 ROOT_WAIT_S = 30.0
 """So long a request waits for the first look at its root."""
@@ -58,9 +60,6 @@ class Connection:
         self.program = ""
         self.claims: dict[tuple[Path, str, str], tuple[str, str]] = {}
         """(root, run, task) -> who claimed it in this editor, and the token; lost with the connection."""
-        # What is not sent yet, one change a root: an editor that stopped reading makes them no more.
-        self._pending_changes: dict[Path, RootChange] = {}
-        self._wake = asyncio.Event()
         self._unsubscribe: dict[Path, Callable[[], None]] = {}
         self._reopening: set[str | Path] = set()
         self._openings: set[asyncio.Task[Any]] = set()
@@ -70,10 +69,12 @@ class Connection:
         """Called when the process that the editor says to be has ended, though its pipe is held open."""
         unsaved = UnsavedEvaluator(engine.evaluate_unsaved, self.spawn, self.documents_of, self._on_evaluated)
         self.evaluate_unsaved = unsaved.evaluate
-        send = self.server.text_document_publish_diagnostics
-        self._publisher = Publisher(self.documents, self.innermost_root, send)
+        send = partial(self.protocol.send_encoded, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        self._publisher = Publisher(self.documents, self.innermost_root, self._spelling, send)
+        send_change = partial(self.protocol.send_encoded, "phasekeeper/changed")
+        self._feed = ChangeFeed(self.views, self._publisher, send_change)
         self.spawn(self._publisher.run(writer.drain))
-        self.spawn(self._send_changes())
+        self.spawn(self._feed.run())
         self._register_synchronisation()
 
     @property
@@ -266,7 +267,7 @@ class Connection:
 
     async def _show_root(self, root: Path) -> None:
         """Subscribe to a root, and publish what is found in it so far."""
-        view = RootView(root, self.engine.board(root))
+        view = RootView(shared_root(self.engine, root))
         self.views[root] = view
         self._unsubscribe[root] = self.engine.subscribe(root, self._on_change)
         await annotate_all(view)
@@ -304,9 +305,8 @@ class Connection:
         view = self.views.get(change.root)
         if view is None:
             return
-        view.board = self.engine.board(change.root)
-        touched = view.refresh([*change.changed, *change.removed])
-        self._publisher.publish(view, touched | change.findings.keys(), texts=change.texts)
+        touched = view.shared.apply(change, self.engine.board(change.root))
+        self._publisher.publish(view, touched, texts=change.texts)
         self._reopen_folders(change.root)
         self._queue_change(change)
         self._refresh_lenses()
@@ -319,24 +319,7 @@ class Connection:
     def _queue_change(self, change: RootChange) -> None:
         """Have a client that shows boards told of a change; other editors would only throw it away."""
         if self.wants_boards:
-            before = self._pending_changes.get(change.root)
-            self._pending_changes[change.root] = merge_changes(before, change) if before else change
-            self._wake.set()
-
-    async def _send_changes(self) -> None:
-        """Send changes in their order, after the diagnostics, and without holding up the messages."""
-        while await self._wake.wait():
-            self._wake.clear()
-            while self._pending_changes:
-                await self._publisher.wait_for_rest()
-                change = self._pending_changes.pop(next(iter(self._pending_changes)))
-                try:
-                    params = await asyncio.to_thread(encode_json, changed_json, change)
-                except Exception:
-                    # The next one says by its version that this one was missed.
-                    _log.exception("a change of %s could not be sent", change.root)
-                else:
-                    self.protocol.send_encoded("phasekeeper/changed", params)
+            self._feed.add(change)
 
     def _refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""
@@ -347,6 +330,9 @@ class Connection:
     def show_message(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Show the person a sentence."""
         self.server.window_show_message(lsp.ShowMessageParams(kind, plain(text, 600)))
+
+    def _spelling(self, root: Path) -> Spelling:
+        return Spelling(self.documents.encoding, self._folders.folders_around(root))
 
     # ---- for the functions that answer ------------------------------------------------------------
 

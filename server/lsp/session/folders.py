@@ -84,6 +84,14 @@ class OpenFolders:
         """Every root, once for each folder that it was opened for."""
         return (root for _, roots in self._open.values() for root in roots)
 
+    def folders_around(self, root: Path) -> tuple[tuple[str, Path], ...]:
+        """(URI, path) of the editor's folders that say how files of a root are spelled, in their order."""
+        return tuple(
+            (uri, folder)
+            for uri, folder in self._of_editor()
+            if root.is_relative_to(folder) or folder.is_relative_to(root)
+        )
+
     def uri_of(self, path: Path) -> str:
         """The URI of a file, as the editor spells the folder that it lies in."""
         for uri, folder in self._of_editor():

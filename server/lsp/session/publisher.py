@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,10 @@ from ..view.annotations import MOST_RELATED, Annotation, diagnostics_of
 from ..view.documents import OpenDocuments
 from ..view.positions import EncodedText
 from ..view.root_view import RootView
+from ..view.shared_root import EncodedDiagnostics, Spelling
+from .transport import plain_json
 
+_NONE = b"[]"
 BATCH = 64
 """So many files are published before the editor's other messages get their turn."""
 NO_TEXTS: Mapping[str, str] = {}
@@ -31,18 +35,24 @@ _Pending = tuple[RootView | None, str | None]
 
 
 class Publisher:
-    """Publishes the diagnostics of one editor's roots. A single task sends, so the newest comes last."""
+    """Publishes the diagnostics of one editor's roots. A single task sends, so the newest comes last.
+
+    What does not depend on this editor's own texts is encoded once for all that show the root
+    (`view/shared_root.py`); `send` gets the JSON of a `PublishDiagnosticsParams`.
+    """
 
     def __init__(
         self,
         documents: OpenDocuments,
         innermost_root: Callable[[Path], RootView | None],
-        send: Callable[[lsp.PublishDiagnosticsParams], None],
+        spelling_of: Callable[[Path], Spelling],
+        send: Callable[[bytes], None],
     ) -> None:
-        self._documents, self._innermost_root, self._send = documents, innermost_root, send
+        self._documents, self._innermost_root = documents, innermost_root
+        self._spelling_of, self._send = spelling_of, send
         self._pending: dict[_Key, _Pending] = {}
         # What was sent last of each file that has diagnostics.
-        self._published: dict[_Key, lsp.PublishDiagnosticsParams] = {}
+        self._published: dict[_Key, EncodedDiagnostics] = {}
         self._unconditional: set[_Key] = set()
         self._wake, self._rested = asyncio.Event(), asyncio.Event()
         self._rested.set()
@@ -103,30 +113,56 @@ class Publisher:
                 _log.exception("what is found in %s of %s could not be published", path, root)
 
     async def _publish(self, batch: Mapping[_Key, _Pending]) -> None:
-        annotations = {
-            (root, path): view.at(path) if view and self._innermost_root(root / path) is view else ()
-            for (root, path), (view, _) in batch.items()
-        }
+        spellings = {root: self._spelling_of(root) for root, _ in batch}
+        open_paths = {document.path for document in self._documents}
+        own: dict[_Key, _Pending] = {}
+        for key, (view, text) in batch.items():
+            root, path = key
+            if view is None or self._innermost_root(root / path) is not view:
+                self._send_changed(key, None)
+                continue
+            encoded = view.shared.diagnostics(path, spellings[root])
+            if encoded and view.is_shared(path) and open_paths.isdisjoint(root / p for p in encoded.paths):
+                self._send_changed(key, encoded)
+            else:
+                own[key] = view, text
+        if own:
+            await self._encode(own, spellings)
+
+    async def _encode(self, batch: Mapping[_Key, _Pending], spellings: Mapping[Path, Spelling]) -> None:
+        """Encode and send the diagnostics of files, and leave to others what is none of this editor's own."""
+        views = {key: view for key, (view, _) in batch.items() if view}
+        generations = {key: view.shared.generation for key, view in views.items()}
+        annotations = {key: view.at(key[1]) for key, view in views.items()}
         # The texts of files that have places to convert: as the editor holds them, else as they were
         # evaluated, else from disk.
         wanted = {
-            (root, path)
-            for (root, own), each in annotations.items()
-            for path in (own, *(e.path for a in each for e in a.related[:MOST_RELATED]))
-            if each and path is not None
+            key: {key[1], *_related_paths(each)} if each else set() for key, each in annotations.items()
         }
         encoding = self._documents.encoding
+        all_wanted = {(root, path) for (root, _), paths in wanted.items() for path in paths}
         known = {key: text for key, (_, text) in batch.items() if text is not None}
-        texts = {key: EncodedText(known[key], encoding) for key in wanted & known.keys()}
-        texts |= {key: d.text for key in wanted if (d := self._documents.at(key[0] / key[1]))}
-        if missing := [key for key in wanted if key not in texts]:
+        texts = {key: EncodedText(known[key], encoding) for key in all_wanted & known.keys()}
+        held = {key: d.text for key in all_wanted if (d := self._documents.at(key[0] / key[1]))}
+        texts |= held
+        if missing := [key for key in all_wanted if key not in texts]:
             texts |= await asyncio.to_thread(_read, missing, encoding)
-        for key, each in annotations.items():
-            self._send_changed(key, each, texts)
+        for key, view in views.items():
+            root, path = key
+            paths = frozenset(wanted[key] | {path})
+            encoded = self._encoded(key, annotations[key], texts, paths)
+            is_own = not view.is_shared(path) or any(self._documents.at(root / each) for each in paths)
+            if not is_own and view.shared.generation == generations[key]:
+                view.shared.keep_diagnostics(path, spellings[root], encoded)
+            self._send_changed(key, encoded)
 
-    def _send_changed(
-        self, key: _Key, annotations: Sequence[Annotation], texts: Mapping[_Key, EncodedText]
-    ) -> None:
+    def _encoded(
+        self,
+        key: _Key,
+        annotations: Sequence[Annotation],
+        texts: Mapping[_Key, EncodedText],
+        paths: frozenset[str],
+    ) -> EncodedDiagnostics:
         root, path = key
         empty = EncodedText("", self._documents.encoding)
 
@@ -134,19 +170,37 @@ class Publisher:
             return self._documents.uri(root / other), texts.get((root, other), empty)
 
         uri, text = locate(path)
-        document = self._documents.at(root / path)
         diagnostics = diagnostics_of(annotations, text, locate)
-        params = lsp.PublishDiagnosticsParams(uri, diagnostics, document.version if document else None)
+        return EncodedDiagnostics(uri, json.dumps(plain_json(diagnostics)).encode(), paths)
+
+    def _send_changed(self, key: _Key, encoded: EncodedDiagnostics | None) -> None:
+        """Send a file's diagnostics where they differ from what the editor has; None takes them back."""
+        root, path = key
+        document = self._documents.at(root / path)
+        uri = encoded.uri if encoded else self._documents.uri(root / path)
+        array = encoded.array if encoded else _NONE
         before = self._published.pop(key, None)
         if before is not None and before.uri != uri:
-            self._send(lsp.PublishDiagnosticsParams(before.uri, []))
+            self._send(_params(before.uri, _NONE))
             before = None
-        must_send = key in self._unconditional and diagnostics
+        must_send = key in self._unconditional and array != _NONE
         self._unconditional.discard(key)
-        if must_send or diagnostics != (before.diagnostics if before else []):
-            self._send(params)
-        if diagnostics:
-            self._published[key] = params
+        if must_send or array != (before.array if before else _NONE):
+            self._send(_params(uri, array, document.version if document else None))
+        if encoded and array != _NONE:
+            self._published[key] = encoded
+
+
+def _params(uri: str, array: bytes, version: int | None = None) -> bytes:
+    """The JSON of a `PublishDiagnosticsParams`."""
+    end = b"}" if version is None else b', "version": %d}' % version
+    return b'{"uri": %b, "diagnostics": %b%b' % (json.dumps(uri).encode(), array, end)
+
+
+def _related_paths(annotations: Iterable[Annotation]) -> set[str]:
+    """The files that annotations name beside their own."""
+    related = (evidence.path for each in annotations for evidence in each.related[:MOST_RELATED])
+    return {path for path in related if path is not None}
 
 
 def _read(keys: Sequence[_Key], encoding: lsp.PositionEncodingKind) -> dict[_Key, EncodedText]:

@@ -34,6 +34,8 @@ from ...version import VERSION
 MOST_BYTES = 64 * 2**20
 """Of one message. A longer one ends the connection: nothing behind it could be found again."""
 MOST_HEADERS = 20
+_WRITTEN_AT_ONCE = 2**16
+"""A message below is one write: each is a call of the system."""
 INVALID_REQUEST, NOT_INITIALIZED, REQUEST_FAILED = -32600, -32002, -32803
 PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
 
@@ -87,7 +89,7 @@ class LspProtocol(LanguageServerProtocol):
         """The type of a method's answer, as `get_message_type`."""
         return lsp.METHOD_TO_TYPES.get(method, (None, None))[1]
 
-    def send_encoded(self, method: str, params: bytearray) -> None:
+    def send_encoded(self, method: str, params: bytes | bytearray) -> None:
         """Send a notification whose parameters are JSON already."""
         self._send_encoded(f'"method": {json.dumps(method)}, "params": ', params)
 
@@ -100,13 +102,16 @@ class LspProtocol(LanguageServerProtocol):
         self._result_types.pop(msg_id, None)
         self._send_encoded(f'"id": {json.dumps(msg_id)}, "result": ', result)
 
-    def _send_encoded(self, members: str, last: bytearray) -> None:
+    def _send_encoded(self, members: str, last: bytes | bytearray) -> None:
         """Send what is JSON already: pygls would look into every part of it for types, on the loop."""
         begin, end = f'{{"jsonrpc": "2.0", {members}'.encode(), b"}"
         length = len(begin) + len(last) + len(end)
         kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
         if self.writer is not None:
             head = f"Content-Length: {length}\r\nContent-Type: {kind}\r\n\r\n".encode()
+            if length < _WRITTEN_AT_ONCE:
+                self.writer.write(b"".join((head, begin, last, end)))
+                return
             # Not put together first: it may be megabytes. A stream takes any kind of bytes.
             for part in (head + begin, cast(bytes, last), end):
                 self.writer.write(part)
@@ -127,6 +132,11 @@ class LspServer(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         if not isinstance(error, JsonRpcException) or error.code == INTERNAL_ERROR:
             _log.error("a message could not be handled: %s", error)
+
+
+def plain_json(value: Any) -> Any:
+    """A value of the protocol's types as `json` takes it, its keys as the protocol spells them."""
+    return _converter().unstructure(value)
 
 
 @cache

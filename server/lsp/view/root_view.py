@@ -1,39 +1,36 @@
-"""A root as one editor sees it: the engine's board, with evaluations of its own unsaved texts over it."""
+"""A root as one editor sees it: what all see of its files on disk, with its own unsaved texts over it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 from ....orchestration.findings import Finding
 from ....orchestration.result.values import Evaluation
 from ...live.boards import RootBoard
-from ...live.dependencies import DependencyIndex
 from ...workspace.roots import UsageError
 from .annotations import Annotation, annotations_of
-
-BATCH = 200
-"""So many runs are annotated before other messages get their turn."""
+from .shared_root import SharedRoot, by_path_of
 
 
-@dataclass
 class RootView:
-    """One root as a connection sees it. `board` and `unsaved` are replaced as a whole.
+    """One root as a connection sees it: the shared one, and what its own unsaved texts make of it.
 
     `linted` are definitions that are open, checked as the editor holds them; they stand in for what the
-    board says of those files. Nothing here reaches another connection.
+    board says of those files. Nothing of `unsaved` and `linted` reaches another connection.
     """
 
-    root: Path
-    board: RootBoard
-    unsaved: Mapping[str, Evaluation] = field(default_factory=dict)
-    linted: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
-    # By run and path.
-    _annotations: dict[str, dict[str, list[Annotation]]] = field(default_factory=dict)
-    # Which runs have annotations, or as they are on disk findings, at which paths.
-    _runs_at: DependencyIndex = field(default_factory=DependencyIndex)
+    def __init__(self, shared: SharedRoot) -> None:
+        self.root, self.shared = shared.root, shared
+        self.unsaved: Mapping[str, Evaluation] = {}
+        self.linted: Mapping[str, tuple[Finding, ...]] = {}
+        # Of the unsaved evaluations, by run and path.
+        self._unsaved_annotations: dict[str, dict[str, list[Annotation]]] = {}
+
+    @property
+    def board(self) -> RootBoard:
+        """The newest board that the connection was told of."""
+        return self.shared.board
 
     def run(self, run: str) -> Evaluation | None:
         """A run as this editor's texts have it."""
@@ -59,25 +56,34 @@ class RootView:
         """The runs whose evaluation read a path."""
         return (run for run, evaluation in self.board.runs.items() if path in evaluation.reads)
 
-    def refresh(self, runs: Iterable[str]) -> set[str]:
-        """Annotate some runs again. Returns the paths where annotations were or are."""
-        touched: set[str] = set()
-        for run in runs:
-            on_disk, evaluation = self.board.runs.get(run), self.run(run)
-            by_path: dict[str, list[Annotation]] = {}
-            for annotation in annotations_of(evaluation) if evaluation else ():
-                by_path.setdefault(annotation.finding.path, []).append(annotation)
-            touched.update(self._annotations.pop(run, ()), by_path)
-            if by_path:
-                self._annotations[run] = by_path
-            findings = on_disk.findings if on_disk else ()
-            self._runs_at.replace(run, {*by_path, *(each.path for each in findings)})
-        return touched
+    def set_unsaved(
+        self, unsaved: Mapping[str, Evaluation], linted: Mapping[str, tuple[Finding, ...]]
+    ) -> set[str]:
+        """Take in what unsaved texts come to now. Returns the paths where other annotations may stand."""
+        runs, paths = {*self.unsaved, *unsaved}, {*self.linted, *linted}
+        paths.update(*(self._annotations(run) for run in runs))
+        self.unsaved, self.linted = unsaved, linted
+        self._unsaved_annotations = {run: by_path_of(annotations_of(each)) for run, each in unsaved.items()}
+        return paths.union(*(self._annotations(run) for run in runs))
+
+    def _annotations(self, run: str) -> Mapping[str, list[Annotation]]:
+        unsaved = self._unsaved_annotations.get(run)
+        return self.shared.annotations(run) if unsaved is None else unsaved
+
+    def is_shared(self, path: str) -> bool:
+        """True where no unsaved text is a reason for what is said of a file."""
+        if path in self.linted:
+            return False
+        runs = self.shared.runs_at(path) if self.unsaved else ()
+        return self.unsaved.keys().isdisjoint(runs) and not any(
+            path in by_path for by_path in self._unsaved_annotations.values()
+        )
 
     def at(self, path: str) -> tuple[Annotation, ...]:
         """The annotations of a file: the root's own findings, then those of its runs, each once."""
-        runs = sorted(self._runs_at.dependants([path]))
-        of_runs = [each for run in runs for each in self._annotations.get(run, {}).get(path, ())]
+        unsaved = (run for run, by_path in self._unsaved_annotations.items() if path in by_path)
+        runs = sorted(self.shared.runs_at(path).union(unsaved))
+        of_runs = [each for run in runs for each in self._annotations(run).get(path, ())]
         own = self.linted.get(path)
         if own is None:
             # What the board says of the path that is no finding of a run as it is on disk.
@@ -90,12 +96,13 @@ class RootView:
     @property
     def paths(self) -> set[str]:
         """Every path that has annotations."""
-        return {*self.board.findings, *self.linted, *self._runs_at.keys()}
+        return self.shared.paths.union(self.linted, *self._unsaved_annotations.values())
 
 
 async def annotate_all(view: RootView) -> None:
-    """Annotate all runs, some at a time: there may be thousands, and other messages wait."""
-    runs = list(view.board.runs)
-    for start in range(0, len(runs), BATCH):
-        view.refresh(runs[start : start + BATCH])
+    """Annotate all runs, some at a time: there may be thousands, and other messages wait.
+
+    Connections that open the root at the same time share the work.
+    """
+    while view.shared.annotate_some():
         await asyncio.sleep(0)

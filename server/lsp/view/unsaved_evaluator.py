@@ -53,12 +53,8 @@ class UnsavedEvaluator:
                 unsaved = await self._evaluate_unsaved(view.root, overlay) if overlay else {}
                 texts = {path: document.text.source for document, path in self._documents_of(view)}
                 linted = await asyncio.to_thread(_lint_definitions, view.root, texts)
-                runs = {*view.unsaved, *unsaved}
-                paths = {*view.linted, *linted}
-                if not runs and not paths:
-                    continue
-                view.unsaved, view.linted = unsaved, linted
-                self._on_evaluated(view, paths | view.refresh(runs))
+                if unsaved or linted or view.unsaved or view.linted:
+                    self._on_evaluated(view, view.set_unsaved(unsaved, linted))
         finally:
             # At once: what is stale from the next moment on, nobody would look at.
             self._running.discard(view.root)

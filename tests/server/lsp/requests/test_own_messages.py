@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from phasekeeper.server import json_chunks
-from phasekeeper.server.lsp.session import connection
+from phasekeeper.server.lsp.session import change_feed
 from phasekeeper.server.lsp.session import transport as protocol
 from phasekeeper.server.lsp.session.payloads import changed_json
 from phasekeeper.server.lsp.session.publisher import Publisher
@@ -167,7 +167,7 @@ def test_a_change_that_cannot_be_told_keeps_no_later_one_from_it(root, monkeypat
         await client.ready(root)
         await client.until(lambda: changes(client))
         known = len(changes(client))
-        monkeypatch.setattr(connection, "changed_json", made)
+        monkeypatch.setattr(change_feed, "changed_json", made)
         put(folder / "review/plan-review.json", {"ok": False})
         while "no words for it" not in caplog.text:
             await client.ready(root)

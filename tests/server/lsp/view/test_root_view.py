@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.findings import Evidence, Finding, Severity, Span
-from phasekeeper.server.live.boards import RootBoard
+from phasekeeper.server.live.boards import RootBoard, RootChange
 from phasekeeper.server.live.engine import Engine
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.lsp.session import connection as connections
@@ -21,6 +21,7 @@ from phasekeeper.server.lsp.view.annotations import Annotation, diagnostics_of
 from phasekeeper.server.lsp.view.documents import path_of
 from phasekeeper.server.lsp.view.positions import EncodedText
 from phasekeeper.server.lsp.view.root_view import RootView
+from phasekeeper.server.lsp.view.shared_root import SharedRoot
 from phasekeeper.server.lsp.view.unsaved_evaluator import UnsavedEvaluator
 
 from tests.roots import put, run_to_end, task
@@ -30,8 +31,9 @@ from tests.tools.fixes.test_fixes import plan
 def view_of(root) -> RootView:
     live = LiveRoot(root)
     run_to_end(live.scan_in_parts())
-    view = RootView(root, RootBoard(root, live.version, live.runs, live.findings))
-    view.refresh(live.runs)
+    view = RootView(SharedRoot(root, RootBoard(root, live.version, live.runs, live.findings)))
+    while view.shared.annotate_some():
+        pass
     return view
 
 
@@ -54,11 +56,11 @@ def test_what_unsaved_text_comes_to_takes_the_place_of_what_the_disk_says(root):
     run_to_end(live.scan_in_parts())
     view = view_of(root)
     text = (root / path).read_text().replace("[?]", "[x]")
-    view.unsaved = live.evaluate_unsaved({path: text})
-    assert path in view.refresh([run])
+    assert path in view.set_unsaved(live.evaluate_unsaved({path: text}), {})
     assert "marker-unknown" not in codes(view, path)
-    view.unsaved = {}
-    view.refresh([run])
+    assert not view.is_shared(path) and set(view.unsaved) == {run}
+    assert path in view.set_unsaved({}, {})
+    assert view.is_shared(path)
     assert "marker-unknown" in codes(view, path)
 
 
@@ -68,8 +70,8 @@ def test_a_run_that_is_gone_says_nothing_any_more(root):
     [run] = view.board.runs
     path = f"{run}/review/plan-review.json"
     assert codes(view, path) == ["gate-failed"]
-    view.board = RootBoard(root, 2, {}, {})
-    assert path in view.refresh([run])
+    change = RootChange(root, 2, {}, (run,), {})
+    assert path in view.shared.apply(change, RootBoard(root, 2, {}, {}))
     assert codes(view, path) == [] and view.paths == set()
 
 

@@ -1,0 +1,61 @@
+"""Telling an editor that shows boards what differs, encoded once for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from ...live.boards import RootChange
+from ..view.root_view import RootView
+from .payloads import changed_json, merge_changes
+from .publisher import Publisher
+from .transport import encode_json
+
+_log = logging.getLogger(__name__)
+
+
+class ChangeFeed:
+    """The changes that one editor is to be told of: an editor that stopped reading makes them no more."""
+
+    def __init__(
+        self,
+        views: Mapping[Path, RootView],
+        publisher: Publisher,
+        send: Callable[[bytearray], None],
+    ) -> None:
+        self._views, self._publisher, self._send = views, publisher, send
+        self._pending: dict[Path, RootChange] = {}
+        self._wake = asyncio.Event()
+
+    def add(self, change: RootChange) -> None:
+        """Have a change sent; it becomes one with what is not sent yet of its root."""
+        before = self._pending.get(change.root)
+        self._pending[change.root] = merge_changes(before, change) if before else change
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send changes in their order, after the diagnostics, and without holding up the messages."""
+        while await self._wake.wait():
+            self._wake.clear()
+            while self._pending:
+                await self._publisher.wait_for_rest()
+                change = self._pending.pop(next(iter(self._pending)))
+                try:
+                    params = await asyncio.shield(self._encoded(change))
+                except Exception:
+                    # The next one says by its version that this one was missed.
+                    _log.exception("a change of %s could not be sent", change.root)
+                else:
+                    self._send(params)
+
+    def _encoded(self, change: RootChange) -> asyncio.Future[bytearray]:
+        """The JSON of a change: from a thread, as it may be megabytes, and the same for all editors."""
+        view = self._views.get(change.root)
+        return view.shared.encoded_change(change, _encode) if view else _encode(change)
+
+
+def _encode(change: RootChange) -> asyncio.Future[bytearray]:
+    return asyncio.get_running_loop().run_in_executor(None, partial(encode_json, changed_json, change))

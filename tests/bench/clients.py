@@ -1,0 +1,122 @@
+"""`python -m tests.bench.clients [CLIENTS…]`: what one save costs a server with several editors.
+
+The editors speak with the server's socket, without connectors: what is measured is the server.
+Each is told of the diagnostic and of the board. A save is over when the last of them has heard both.
+"""
+
+from __future__ import annotations
+
+import json
+import selectors
+import socket
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any, NamedTuple
+
+from tests.bench.editors import make_root, replace
+from tests.bench.machine import cpu_ms, machine
+from tests.server.servers import Home, frame, homes, until
+
+SAVES = 200
+CLIENTS = (1, 20, 50)
+_PUBLISH, _CHANGED = b'"textDocument/publishDiagnostics"', b'"phasekeeper/changed"'
+
+
+class Editor:
+    """One editor's end of a connection; it counts what it is told, and reads no more than it has to."""
+
+    def __init__(self, home: Home, root: Path) -> None:
+        self.socket: socket.socket = home.joined("lsp")
+        self._rest = bytearray()
+        options = {"trusted": False, "phasekeeper": {"client": "bench"}}
+        folder = {"uri": root.as_uri(), "name": root.name}
+        params = {
+            "processId": None, "rootUri": root.as_uri(), "workspaceFolders": [folder],
+            "capabilities": {}, "initializationOptions": options,
+        }  # fmt: skip
+        self.ask(1, "initialize", params)
+        self.socket.sendall(frame(method="initialized", params={}))
+
+    def ask(self, number: int, method: str, params: Any) -> Any:
+        """The result of a request; what is told meanwhile is passed over."""
+        self.socket.sendall(frame(id=number, method=method, params=params))
+        while True:
+            for body in self.messages():
+                if b'"id"' in body and (message := json.loads(body)).get("id") == number:
+                    return message["result"]
+
+    def messages(self) -> list[bytes]:
+        """The bodies that have come, after waiting for some bytes."""
+        self._rest += self.socket.recv(1 << 20)
+        bodies = []
+        while (end := self._rest.find(b"\r\n\r\n")) >= 0:
+            length = int(self._rest[:end].lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+            if len(self._rest) < end + 4 + length:
+                break
+            bodies.append(bytes(self._rest[end + 4 : end + 4 + length]))
+            del self._rest[: end + 4 + length]
+        return bodies
+
+
+class SaveCost(NamedTuple):
+    """What one save costs: CPU of the server, and milliseconds until the last editor had heard of it."""
+
+    cpu_ms: float
+    last_ms: float
+
+
+def save_cost(pid: int, editors: Sequence[Editor], reviews: Sequence[Path], saves: int = SAVES) -> SaveCost:
+    """The mean CPU and the median wall of saves that the watcher sees."""
+    selector = selectors.DefaultSelector()
+    for editor in editors:
+        selector.register(editor.socket, selectors.EVENT_READ, editor)
+    before, walls = cpu_ms(pid), []
+    for number in range(saves):
+        path = reviews[number * 7919 % len(reviews)]
+        at = replace(path, json.dumps({"ok": '"ok": true' not in path.read_text()}))
+        unheard = {(id(editor), kind) for editor in editors for kind in (_PUBLISH, _CHANGED)}
+        while unheard:
+            for key, _ in selector.select():
+                for body in key.data.messages():
+                    unheard -= {(id(key.data), kind) for kind in (_PUBLISH, _CHANGED) if kind in body}
+        walls.append((perf_counter() - at) * 1000)
+        sleep(0.002)
+    selector.close()
+    return SaveCost((cpu_ms(pid) - before) / saves, statistics.median(walls))
+
+
+def measure(runs: int, clients: Sequence[int]) -> list[SaveCost]:
+    """Print the figures of one root with so many runs, and what each further editor costs."""
+    with homes(bound_s=1800.0) as home:
+        root = home.path / "work"
+        reviews = make_root(root, runs)
+        home.server()
+        pid = int(home.information()["pid"])
+        editors: list[Editor] = []
+        costs = []
+        print(f"\n{runs:,} runs: one save, until all editors have its diagnostic and the board's change")
+        for count in clients:
+            while len(editors) < count:
+                editors.append(Editor(home, root))
+                until(lambda: any(each["runs"] == runs for each in home.information()["roots"]))
+                editors[-1].ask(2, "phasekeeper/board", {})
+            save_cost(pid, editors, reviews, 20)
+            cost = save_cost(pid, editors, reviews)
+            costs.append(cost)
+            each = (cost.cpu_ms - costs[0].cpu_ms) / max(count - clients[0], 1)
+            more = f"  each further editor {each:.2f} ms (budget 0.2)" if len(costs) > 1 else ""
+            print(f"  {count:>3} editors: CPU {cost.cpu_ms:6.2f} ms, last told {cost.last_ms:6.2f} ms{more}")
+    return costs
+
+
+def main(arguments: Sequence[str]) -> None:
+    print(machine())
+    measure(10, [int(word) for word in arguments] or CLIENTS)
+    print(machine())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
