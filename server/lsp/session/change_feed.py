@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
 from ...live.boards import RootChange
-from ..view.root_view import RootView
+from ..view.shared_root import SharedRoot
 from .payloads import changed_json, merge_changes
-from .publisher import Publisher
 from .transport import encode_json
 
 _log = logging.getLogger(__name__)
@@ -22,11 +21,11 @@ class ChangeFeed:
 
     def __init__(
         self,
-        views: Mapping[Path, RootView],
-        publisher: Publisher,
+        shared_root: Callable[[Path], SharedRoot | None],
+        wait_for_diagnostics: Callable[[], Awaitable[None]],
         send: Callable[[bytearray], None],
     ) -> None:
-        self._views, self._publisher, self._send = views, publisher, send
+        self._shared_root, self._wait, self._send = shared_root, wait_for_diagnostics, send
         self._pending: dict[Path, RootChange] = {}
         self._wake = asyncio.Event()
 
@@ -41,20 +40,20 @@ class ChangeFeed:
         while await self._wake.wait():
             self._wake.clear()
             while self._pending:
-                await self._publisher.wait_for_rest()
+                await self._wait()
                 change = self._pending.pop(next(iter(self._pending)))
                 try:
-                    params = await asyncio.shield(self._encoded(change))
+                    params = await asyncio.shield(self._json_of(change))
                 except Exception:
                     # The next one says by its version that this one was missed.
                     _log.exception("a change of %s could not be sent", change.root)
                 else:
                     self._send(params)
 
-    def _encoded(self, change: RootChange) -> asyncio.Future[bytearray]:
+    def _json_of(self, change: RootChange) -> asyncio.Future[bytearray]:
         """The JSON of a change: from a thread, as it may be megabytes, and the same for all editors."""
-        view = self._views.get(change.root)
-        return view.shared.encoded_change(change, _encode) if view else _encode(change)
+        shared = self._shared_root(change.root)
+        return shared.encoded_change(change, _encode) if shared else _encode(change)
 
 
 def _encode(change: RootChange) -> asyncio.Future[bytearray]:

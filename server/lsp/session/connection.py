@@ -29,11 +29,12 @@ from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.documents import DocumentContext, OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all
-from ..view.shared_root import Spelling, shared_root
+from ..view.shared_root import SharedRoot, Spelling
 from ..view.unsaved_evaluator import UnsavedEvaluator
 from .change_feed import ChangeFeed
 from .folders import OpenFolders, ScanProgress
 from .publisher import Publisher
+from .shared_roots import shared_root
 from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, new_server
 
 ROOT_WAIT_S = 30.0
@@ -72,7 +73,7 @@ class Connection:
         send = partial(self.protocol.send_encoded, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         self._publisher = Publisher(self.documents, self.innermost_root, self._spelling, send)
         send_change = partial(self.protocol.send_encoded, "phasekeeper/changed")
-        self._feed = ChangeFeed(self.views, self._publisher, send_change)
+        self._feed = ChangeFeed(self._shared_root, lambda: self._publisher.wait_for_rest(), send_change)
         self.spawn(self._publisher.run(writer.drain))
         self.spawn(self._feed.run())
         self._register_synchronisation()
@@ -330,6 +331,9 @@ class Connection:
     def show_message(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Show the person a sentence."""
         self.server.window_show_message(lsp.ShowMessageParams(kind, plain(text, 600)))
+
+    def _shared_root(self, root: Path) -> SharedRoot | None:
+        return self.views[root].shared if root in self.views else None
 
     def _spelling(self, root: Path) -> Spelling:
         return Spelling(self.documents.encoding, self._folders.folders_around(root))

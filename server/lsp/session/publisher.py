@@ -150,13 +150,13 @@ class Publisher:
         for key, view in views.items():
             root, path = key
             paths = frozenset(wanted[key] | {path})
-            encoded = self._encoded(key, annotations[key], texts, paths)
+            encoded = self._encode_file(key, annotations[key], texts, paths)
             is_own = not view.is_shared(path) or any(self._documents.at(root / each) for each in paths)
             if not is_own and view.shared.generation == generations[key]:
                 view.shared.keep_diagnostics(path, spellings[root], encoded)
             self._send_changed(key, encoded)
 
-    def _encoded(
+    def _encode_file(
         self,
         key: _Key,
         annotations: Sequence[Annotation],

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ...live.boards import RootBoard, RootChange
 from ...live.dependencies import DependencyIndex
-from ...live.engine import Engine
 from .annotations import Annotation, annotations_of
 
 BATCH = 200
@@ -119,19 +117,3 @@ def by_path_of(annotations: Iterable[Annotation]) -> dict[str, list[Annotation]]
     for annotation in annotations:
         by_path.setdefault(annotation.finding.path, []).append(annotation)
     return by_path
-
-
-_SHARED: WeakKeyDictionary[Engine, WeakValueDictionary[Path, SharedRoot]] = WeakKeyDictionary()
-
-
-def shared_root(engine: Engine, root: Path) -> SharedRoot:
-    """The one of all connections that show the root now; it goes with the last of their views.
-
-    Raises UsageError for a root that is not open.
-    """
-    board, roots = engine.board(root), _SHARED.setdefault(engine, WeakValueDictionary())
-    shared = roots.get(root)
-    # One that somebody still holds who is told of nothing more has another board.
-    if shared is None or shared.board.runs is not board.runs or shared.board.findings is not board.findings:
-        roots[root] = shared = SharedRoot(root, board)
-    return shared
