@@ -26,6 +26,8 @@ class OpenFolders:
 
     def __init__(self) -> None:
         self._open: dict[str | Path, tuple[Path, tuple[Path, ...]]] = {}
+        # What `folders_around` said of a root, until the editor opens or closes a folder.
+        self._around: dict[Path, tuple[tuple[str, Path], ...]] = {}
 
     def add(self, uri: str) -> Path | None:
         """A folder that the editor opens; None for one that is known, or is no folder of a disk."""
@@ -33,6 +35,7 @@ class OpenFolders:
         if path is None or uri in self._open:
             return None
         self._open[uri] = (path, ())
+        self._around.clear()
         return path
 
     def add_loose(self, path: Path) -> Path | None:
@@ -67,6 +70,7 @@ class OpenFolders:
 
     def drop(self, uri: str) -> tuple[Path, ...]:
         """The roots of a folder that the editor closes."""
+        self._around.clear()
         return self._open.pop(uri, (None, ()))[1]
 
     def drop_loose(self, documents: Iterable[Path]) -> tuple[Path, ...]:
@@ -86,11 +90,13 @@ class OpenFolders:
 
     def folders_around(self, root: Path) -> tuple[tuple[str, Path], ...]:
         """(URI, path) of the editor's folders that say how files of a root are spelled, in their order."""
-        return tuple(
-            (uri, folder)
-            for uri, folder in self._of_editor()
-            if root.is_relative_to(folder) or folder.is_relative_to(root)
-        )
+        if root not in self._around:
+            self._around[root] = tuple(
+                (uri, folder)
+                for uri, folder in self._of_editor()
+                if root.is_relative_to(folder) or folder.is_relative_to(root)
+            )
+        return self._around[root]
 
     def uri_of(self, path: Path) -> str:
         """The URI of a file, as the editor spells the folder that it lies in."""

@@ -52,7 +52,10 @@ class UnsavedEvaluator:
                 overlay = {path: document.text.source for document, path in changed}
                 unsaved = await self._evaluate_unsaved(view.root, overlay) if overlay else {}
                 texts = {path: document.text.source for document, path in self._documents_of(view)}
-                linted = await asyncio.to_thread(_lint_definitions, view.root, texts)
+                definitions = {path: text for path, text in texts.items() if is_definition(path, text)}
+                linted = (
+                    await asyncio.to_thread(_lint_definitions, view.root, definitions) if definitions else {}
+                )
                 if unsaved or linted or view.unsaved or view.linted:
                     self._on_evaluated(view, view.set_unsaved(unsaved, linted))
         finally:
@@ -60,11 +63,8 @@ class UnsavedEvaluator:
             self._running.discard(view.root)
 
 
-def _lint_definitions(root: Path, documents: Mapping[str, str]) -> dict[str, tuple[Finding, ...]]:
-    """The findings of those documents of a root that are definitions, by path; also those without any."""
-    texts = {path: text for path, text in documents.items() if is_definition(path, text)}
-    if not texts:
-        return {}
+def _lint_definitions(root: Path, texts: Mapping[str, str]) -> dict[str, tuple[Finding, ...]]:
+    """The findings of definitions of a root, by path; also of those without any."""
     library = DefinitionLibrary.of(OverlayFiles(DiskFiles(root), texts))
     return {path: lint_definition(text, path, library) for path, text in texts.items()}
 
