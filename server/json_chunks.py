@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_DEEP = 6
+DEEP = 6
 """Levels that are taken apart; a run of a board lies on the third, a task of a run's plan on the fifth."""
 
 
-def dump(value: Any, deep: int = _DEEP) -> bytearray:
+def dump(value: Any, deep: int = DEEP) -> bytearray:
     """`json.dumps(value)` in ASCII, of keys that are texts. For a thread beside the one that must not wait.
 
     In the levels that are taken apart an iterator is a list whose items are made as they are written: of a

@@ -6,6 +6,11 @@ Lines and columns in their JSON are one-based and count code points, as everywhe
 
 Requests:
     phasekeeper/board    {}                            {version: 1, roots: [{root, version, runs: [SUMMARY]}]}
+                         {limit}                       a page of each root; in each `next`, the cursor behind
+                                                       it, null at the end, and `counts` of all runs: {runs,
+                                                       going, questions}
+                         {root, limit, after}          the page of a root behind a cursor
+                         {root, around: path}          the innermost run around a path of the root, as a page
     phasekeeper/run      {root, run}                   the whole evaluation, null without the run
     phasekeeper/history  {root, run, limit}            {events: [record]}, the newest `limit` of the journal
     phasekeeper/recent   {limit}                       {events: [record + {root, run}]}, of all journals, the
@@ -30,10 +35,14 @@ Request before a decision, for the dialog of the client's own; it is refused as 
 A request for a root that is being opened is answered once that was looked at, or refused after 30 s;
 `board` and `recent` leave out what is not there after 5 s.
 Notification to the client:
-    phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run]}
+    phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run], counts, anew: false}
+Pages have at most 500 runs: first those that wait for a person, then those that go on, then those that are
+over. A client that has asked for one, or says `pages: true`, is told of changes in runs that it does not
+hold, too; where more than 500 differ, `anew` is true, nothing is listed, and it asks for the first page once
+more. A page of an older version than what the client knows of the root is to be asked for again.
 
-`initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool}}. A connection is not
-trusted unless it says so; then nothing is written for it. `phasekeeper/decide` is only for a client that
-says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody else decides
-through `window/showMessageRequest`, or on a terminal where a reason has to be typed.
+`initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool, pages: bool}}. A
+connection is not trusted unless it says so; then nothing is written for it. `phasekeeper/decide` is only
+for a client that says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody
+else decides through `window/showMessageRequest`, or on a terminal where a reason has to be typed.
 """

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from heapq import heapify, heappop, heappush
 from math import inf
 from pathlib import Path
@@ -21,8 +22,8 @@ from ...workspace.history import history_json, history_of, record_json
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.connection import Connection
-from ..session.payloads import board_json, graph_json
-from ..session.transport import encode_json
+from ..session.payloads import VERSION, around_json, board_json, graph_json, page_json
+from ..session.transport import RequestFailed, encode_json
 
 Request = Callable[[Connection, Any], Awaitable[Any]]
 MOST_EVENTS = 1000
@@ -32,14 +33,44 @@ BOARD_WAIT_S = 5.0
 GRAIN_S = 2.0
 """No file system tells the time of a write more coarsely (FAT: two seconds)."""
 
+_SUMMARIES = 4
+"""The level of a board on which its runs lie: each is written in one go."""
 _AT = re.compile(r'"at"\s*:\s*"([^"]*)"')
 
 _Record = Mapping[str, Any]
 
 
-async def board(connection: Connection, _: Any) -> Any:
+async def board(connection: Connection, params: Any) -> Any:
+    """All boards; with `limit` a page of each; with `root` one of that root, behind `after`, or about a path.
+
+    Raises RequestFailed for a root that is not open and for what is no cursor.
+    """
     connection.wants_boards = True
-    return await asyncio.to_thread(encode_json, board_json, await _boards(connection))
+    data = params if isinstance(params, dict) else {}
+    if "root" not in data and "limit" not in data:
+        return await asyncio.to_thread(encode_json, board_json, await _boards(connection), deep=_SUMMARIES)
+    connection.reads_pages()
+    limit = _limit(params)
+    if "root" not in data:
+        boards, page = await _boards(connection), partial(page_json, limit=limit)
+    else:
+        around = data.get("around")
+        view = await connection.named_root(data)
+        await connection.engine.look_again(view.root, around if isinstance(around, str) else None)
+        boards = [connection.engine.board(view.root)]
+        page = (
+            partial(around_json, path=around)
+            if isinstance(around, str)
+            else partial(page_json, limit=limit, after=str(data.get("after") or ""))
+        )
+
+    def pages() -> dict[str, Any]:
+        return {"version": VERSION, "roots": [page(board) for board in boards]}
+
+    try:
+        return await asyncio.to_thread(encode_json, pages, deep=_SUMMARIES)
+    except ValueError as error:
+        raise RequestFailed(str(error)) from None
 
 
 async def _boards(connection: Connection) -> list[RootBoard]:

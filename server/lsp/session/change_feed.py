@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from ...live.boards import RootChange
+from ..view.pages import RunCounts
 from ..view.shared_root import SharedRoot
-from .payloads import changed_json, merge_changes
+from .payloads import changed_json, exceeds_page, merge_changes
 from .transport import encode_json
 
+_SUMMARIES = 2
+"""The level of a change on which its runs lie: each is written in one go."""
 _log = logging.getLogger(__name__)
 
 
@@ -27,6 +30,8 @@ class ChangeFeed:
     ) -> None:
         self._shared_root, self._wait, self._send = shared_root, wait_for_diagnostics, send
         self._pending: dict[Path, RootChange] = {}
+        self.reads_pages = False
+        """Whether the client asks anew when much differs, and keeps counts of what it does not hold."""
         self._wake = asyncio.Event()
 
     def add(self, change: RootChange) -> None:
@@ -53,8 +58,12 @@ class ChangeFeed:
     def _json_of(self, change: RootChange) -> asyncio.Future[bytearray]:
         """The JSON of a change: from a thread, as it may be megabytes, and the same for all editors."""
         shared = self._shared_root(change.root)
-        return shared.encoded_change(change, _encode) if shared else _encode(change)
+        counts = shared.counts if shared else RunCounts()
+        anew = self.reads_pages and exceeds_page(change)
+        encode = partial(_encode, counts=counts, anew=anew)
+        return shared.encoded_change(change, encode) if shared and not anew else encode(change)
 
 
-def _encode(change: RootChange) -> asyncio.Future[bytearray]:
-    return asyncio.get_running_loop().run_in_executor(None, partial(encode_json, changed_json, change))
+def _encode(change: RootChange, counts: RunCounts, anew: bool) -> asyncio.Future[bytearray]:
+    work = partial(encode_json, changed_json, change, counts, anew, deep=_SUMMARIES)
+    return asyncio.get_running_loop().run_in_executor(None, work)

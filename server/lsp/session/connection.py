@@ -131,6 +131,7 @@ class Connection:
         client = params.client_info
         self.program = plain(f"{client.name} {client.version or ''}".strip(), 120) if client else ""
         self.wants_boards = bool(own)
+        self._feed.reads_pages = own.get("pages") is True
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
         self.documents.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
@@ -322,6 +323,10 @@ class Connection:
         if self.wants_boards:
             self._feed.add(change)
 
+    def reads_pages(self) -> None:
+        """Note that the client asks for pages, and need not be told of thousands of runs at once."""
+        self._feed.reads_pages = True
+
     def _refresh_lenses(self) -> None:
         """Have the editor ask for its lenses again, where it can be told."""
         workspace = self.server.client_capabilities.workspace
@@ -361,6 +366,16 @@ class Connection:
 
         A root that is being opened is waited for. Raises RequestFailed for one that is not open.
         """
+        view = await self.named_root(params)
+        run = str(params.get("run", ""))
+        await self.engine.look_again(view.root, run)
+        return view, view.run(run)
+
+    async def named_root(self, params: Any) -> RootView:
+        """The root that a request names. One that is being opened is waited for.
+
+        Raises RequestFailed for one that is not open.
+        """
         data = params if isinstance(params, dict) else {}
         root = Path(str(data.get("root", "")))
         if root not in self.views:
@@ -371,9 +386,7 @@ class Connection:
                 f"{data.get('root')!r} is no root that this connection has open"
                 + ("; some are still looked at for the first time: ask again" if self._openings else "")
             )
-        run = str(data.get("run", ""))
-        await self.engine.look_again(view.root, run)
-        return view, view.run(run)
+        return view
 
     def require_trust(self) -> None:
         """Raises RequestFailed unless the editor said that the person trusts what is open in it."""

@@ -12,6 +12,7 @@ from ....orchestration.findings import Severity
 from ....orchestration.rendering.mermaid import mermaid_diagram, phase_arrows
 from ....orchestration.result.values import Evaluation, as_json
 from ...live.boards import RootBoard, RootChange
+from ..view.pages import MOST_RUNS, RunCounts, counts_of, page_of, run_around
 
 VERSION = 1
 _SUMMARY = (
@@ -44,13 +45,45 @@ def board_json(boards: Sequence[RootBoard]) -> dict[str, Any]:
     return {"version": VERSION, "roots": roots}
 
 
-def changed_json(change: RootChange) -> dict[str, Any]:
-    """The differences at one version of a root."""
+def page_json(board: RootBoard, limit: int, after: str = "") -> dict[str, Any]:
+    """One page of a root. Raises ValueError for what is no cursor."""
+    page = page_of(board, limit, after)
+    return _root_json(board, page.runs) | {"next": page.next}
+
+
+def around_json(board: RootBoard, path: str) -> dict[str, Any]:
+    """The run around a path of a root, in the form of a page."""
+    run = run_around(board, path)
+    return _root_json(board, [run] if run else [])
+
+
+def _root_json(board: RootBoard, runs: Sequence[Evaluation]) -> dict[str, Any]:
+    counts = counts_of(board.runs.values())
+    return {
+        "root": str(board.root),
+        "version": board.version,
+        "runs": map(summary, runs),
+        "counts": counts._asdict(),
+    }
+
+
+def exceeds_page(change: RootChange) -> bool:
+    """Whether more runs differ than a page holds."""
+    return len(change.changed) + len(change.removed) > MOST_RUNS
+
+
+def changed_json(change: RootChange, counts: RunCounts, anew: bool = False) -> dict[str, Any]:
+    """The differences at one version of a root, and the counts of all its runs.
+
+    With `anew` it says only that there are many, so that a client that reads pages asks for the first one.
+    """
     return {
         "root": str(change.root),
         "version": change.version,
-        "changed": map(summary, change.changed.values()),
-        "removed": list(change.removed),
+        "changed": [] if anew else map(summary, change.changed.values()),
+        "removed": [] if anew else list(change.removed),
+        "counts": counts._asdict(),
+        "anew": anew,
     }
 
 

@@ -28,7 +28,7 @@ from pygls.protocol import (
     default_converter,
 )
 
-from ...json_chunks import dump
+from ...json_chunks import DEEP, dump
 from ...version import VERSION
 
 MOST_BYTES = 64 * 2**20
@@ -58,12 +58,12 @@ class RequestFailed(JsonRpcException):
         super().__init__(message, code)
 
 
-def encode_json(make: Callable[..., Any], *arguments: Any) -> bytearray:
+def encode_json(make: Callable[..., Any], *arguments: Any, deep: int = DEEP) -> bytearray:
     """The JSON of what `make` returns, maybe megabytes, as an answer or as parameters.
 
-    Called on a thread, so that other messages need not wait.
+    Called on a thread, so that other messages need not wait; what lies deeper than `deep` is made in one go.
     """
-    return dump(make(*arguments))
+    return dump(make(*arguments), deep)
 
 
 class LspProtocol(LanguageServerProtocol):

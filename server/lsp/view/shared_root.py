@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ....orchestration.result.values import Evaluation
 from ...live.boards import RootBoard, RootChange
 from ...live.dependencies import DependencyIndex
 from .annotations import Annotation, annotations_of
+from .pages import RunCounts, counts_of
 
 BATCH = 200
 """So many runs are annotated before other messages get their turn."""
+_COUNTS: dict[RunCounts, RunCounts] = {}
 NOTHING: Mapping[str, list[Annotation]] = {}
 
 
@@ -50,6 +53,9 @@ class SharedRoot:
         # Which runs have annotations or findings at which paths.
         self._runs_at = DependencyIndex()
         self._diagnostics: dict[str, dict[Spelling, EncodedDiagnostics]] = {}
+        # Of the runs that are annotated: each, and in all.
+        self._counts: dict[str, RunCounts] = {}
+        self._all_counts = RunCounts()
 
     def apply(self, change: RootChange, board: RootBoard) -> Set[str]:
         """Take in a change, the first time that a connection hears of it. Returns the paths it concerns."""
@@ -76,10 +82,23 @@ class SharedRoot:
             touched.update(self._annotations.pop(run, ()), by_path)
             if by_path:
                 self._annotations[run] = by_path
+            self._count(run, evaluation)
             findings = evaluation.findings if evaluation else ()
             self._runs_at.replace(run, {*by_path, *(each.path for each in findings)})
             self._unannotated.pop(run, None)
         return touched
+
+    def _count(self, run: str, evaluation: Evaluation | None) -> None:
+        before, after = self._counts.pop(run, RunCounts()), counts_of((evaluation,) if evaluation else ())
+        if evaluation:
+            # Nearly all runs have the same ones.
+            self._counts[run] = before if before == after else _COUNTS.setdefault(after, after)
+        self._all_counts = self._all_counts.plus(before, -1).plus(after)
+
+    @property
+    def counts(self) -> RunCounts:
+        """The counts of all runs."""
+        return counts_of(self.board.runs.values()) if self._unannotated else self._all_counts
 
     def annotations(self, run: str) -> Mapping[str, list[Annotation]]:
         """The annotations of a run by path."""

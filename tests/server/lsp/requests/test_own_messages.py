@@ -62,9 +62,9 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
     folder = task(root, "T1")
     writer_threads: list[int] = []
 
-    def dumped(value: object) -> bytearray:
+    def dumped(value: object, deep: int) -> bytearray:
         writer_threads.append(threading.get_ident())
-        return json_chunks.dump(value)
+        return json_chunks.dump(value, deep)
 
     monkeypatch.setattr(protocol, "dump", dumped)
 
@@ -157,10 +157,10 @@ def test_a_change_that_cannot_be_told_keeps_no_later_one_from_it(root, monkeypat
     folder = task(root, "T1")
     cannot = iter([True])
 
-    def made(change: Any) -> Any:
+    def made(*arguments: Any) -> Any:
         if next(cannot, False):
             raise ValueError("no words for it")
-        return changed_json(change)
+        return changed_json(*arguments)
 
     async def work(client: Client) -> None:
         await client.initialize(root, **OURS)
