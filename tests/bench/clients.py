@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 from tests.bench.editors import make_root, replace
 from tests.bench.machine import cpu_ms, machine
+from tests.server import servers
 from tests.server.servers import Home, frame, homes, until
 
 SAVES = 200
+PAGE = {"limit": 100}
 CLIENTS = (1, 20, 50)
 _PUBLISH, _CHANGED = b'"textDocument/publishDiagnostics"', b'"phasekeeper/changed"'
 
@@ -28,10 +30,11 @@ _PUBLISH, _CHANGED = b'"textDocument/publishDiagnostics"', b'"phasekeeper/change
 class Editor:
     """One editor's end of a connection; it counts what it is told, and reads no more than it has to."""
 
-    def __init__(self, home: Home, root: Path) -> None:
+    def __init__(self, home: Home, root: Path, pages: bool = True) -> None:
+        self.received = 0
         self.socket: socket.socket = home.joined("lsp")
         self._rest = bytearray()
-        options = {"trusted": False, "phasekeeper": {"client": "bench"}}
+        options = {"trusted": False, "phasekeeper": {"client": "bench", "pages": pages}}
         folder = {"uri": root.as_uri(), "name": root.name}
         params = {
             "processId": None, "rootUri": root.as_uri(), "workspaceFolders": [folder],
@@ -50,7 +53,9 @@ class Editor:
 
     def messages(self) -> list[bytes]:
         """The bodies that have come, after waiting for some bytes."""
-        self._rest += self.socket.recv(1 << 20)
+        data = self.socket.recv(1 << 20)
+        self.received += len(data)
+        self._rest += data
         bodies = []
         while (end := self._rest.find(b"\r\n\r\n")) >= 0:
             length = int(self._rest[:end].lower().partition(b"content-length:")[2].split(b"\r\n")[0])
@@ -112,9 +117,38 @@ def measure(runs: int, clients: Sequence[int]) -> list[SaveCost]:
     return costs
 
 
+def opening(runs: int) -> None:
+    """Print what it costs a server with many runs to have one more editor show its board."""
+    with homes(bound_s=1800.0) as home:
+        root = home.path / "work"
+        make_root(root, runs)
+        home.server()
+        pid = int(home.information()["pid"])
+        first = Editor(home, root)
+        servers.BOUND_S = 600.0
+        first.socket.settimeout(servers.BOUND_S)
+        until(lambda: any(each["runs"] == runs for each in home.information()["roots"]))
+        first.ask(2, "phasekeeper/board", PAGE)
+        print(f"\n{runs:,} runs: one more editor, until it has its board")
+        for what, params in (("in pages", PAGE), ("whole", {})):
+            before = cpu_ms(pid)
+            at = perf_counter()
+            editor = Editor(home, root, pages=params == PAGE)
+            editor.socket.settimeout(servers.BOUND_S)
+            while not (board := editor.ask(2, "phasekeeper/board", params))["roots"]:
+                pass
+            wall = (perf_counter() - at) * 1000
+            editor.ask(3, "phasekeeper/run", {"root": str(root), "run": board["roots"][0]["runs"][0]["run"]})
+            cpu, size = cpu_ms(pid) - before, editor.received / 1000
+            print(
+                f"  {what:<8} CPU {cpu:8.0f} ms, answered after {wall:8.0f} ms, {size:8,.0f} KB (budget 500)"
+            )
+
+
 def main(arguments: Sequence[str]) -> None:
     print(machine())
     measure(10, [int(word) for word in arguments] or CLIENTS)
+    opening(10_000)
     print(machine())
 
 

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { registerCommands } from "./commands";
-import { activeFile } from "./commands/pick";
+import { activeFile, filePath } from "./commands/pick";
 import { offerInstall, reportUnusable } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
 import { GraphPanels } from "./graph/panel";
@@ -12,7 +12,7 @@ import { Client } from "./server/client";
 import type { InstallTarget } from "./server/installation";
 import { foldersOnDisk, locateServer, pythonSetting } from "./server/locator";
 import { Evaluations, type Session } from "./session";
-import { openQuestions, runsOf, Store } from "./store";
+import { questionCount, rootsAround, runsOf, Store } from "./store";
 import { nextRows } from "./views/next";
 import { MAX_RECORDS, recentRows } from "./views/recent";
 import { runRows } from "./views/runs";
@@ -51,6 +51,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     refreshTrees(session, trees),
     ...syncContextKey(session),
     registerNotifications(session),
+    ...holdVisibleRuns(session),
     ...mcp.disposables,
     ...restartTriggers(session),
     store.onChange(({ server }, before) => {
@@ -98,11 +99,21 @@ function refreshTrees({ store }: Session, trees: Readonly<Record<string, Tree>>)
       if (why) tree.freeze(why);
       else tree.refresh();
     if (why) return;
-    const count = openQuestions(now).length;
+    const count = questionCount(now);
     const view = trees["waiting"]!.view;
     view.message = restrictedMessage(now, vscode.workspace.isTrusted);
     view.badge = count ? { value: count, tooltip: waitingText(count) } : undefined;
   });
+}
+
+/** Has the runs around the files that are seen held, on whatever page of the board they stand. */
+function holdVisibleRuns({ store, client, output }: Session): vscode.Disposable[] {
+  const hold = (): void => {
+    for (const { document } of vscode.window.visibleTextEditors)
+      for (const { root, path } of rootsAround(store.state, filePath(document.uri)))
+        void client.loadAround(root, path).catch((error: unknown) => output.debug(String(error)));
+  };
+  return [store.onChange(hold), vscode.window.onDidChangeVisibleTextEditors(hold)];
 }
 
 /** Keeps the context key `phasekeeper.state`, which the views' welcomes and the menus look at. */

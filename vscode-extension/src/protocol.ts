@@ -53,9 +53,34 @@ export interface Summary extends RunName, Pick<Evaluation, Shared> {
   readonly findingCounts: { readonly error: number; readonly warning: number; readonly information: number };
 }
 
+/** All runs of a root: how many there are, how many of them are not over, and the questions open in them. */
+export interface Counts {
+  readonly runs: number;
+  readonly going: number;
+  readonly questions: number;
+}
+
+/** A page of a root, or all of it; servers that know no pages give all, without counts. */
+export interface BoardRoot {
+  readonly root: string;
+  readonly version: number;
+  readonly runs: readonly Summary[];
+  readonly counts?: Counts;
+  /** The cursor behind this page, null at the end: a rank (0 waits for a person, 1 goes on, 2 is over), a space, a path. */
+  readonly next?: string | null;
+}
+
 export interface Board {
   readonly version: 1;
-  readonly roots: readonly { readonly root: string; readonly version: number; readonly runs: readonly Summary[] }[];
+  readonly roots: readonly BoardRoot[];
+}
+
+/** A page of each root, or of one: behind a cursor, or with the run around a path. */
+export interface PageRequest {
+  readonly limit?: number;
+  readonly root?: string;
+  readonly after?: string;
+  readonly around?: string;
 }
 
 /** The notification `phasekeeper/changed`: what is different at one version of a root. */
@@ -64,6 +89,9 @@ export interface Changed {
   readonly version: number;
   readonly changed: readonly Summary[];
   readonly removed: readonly string[];
+  readonly counts?: Counts;
+  /** More differs than is listed: the board is to be asked for anew. */
+  readonly anew?: boolean;
 }
 
 export interface Graph {
@@ -123,7 +151,7 @@ interface Written {
 
 /** Requests by name: what is sent, and what comes back. */
 export interface Requests {
-  "phasekeeper/board": [Record<string, never>, Board];
+  "phasekeeper/board": [PageRequest, Board];
   "phasekeeper/run": [RunName, Evaluation | null];
   "phasekeeper/history": [RunName & { limit: number }, { readonly events: readonly Recorded[] }];
   "phasekeeper/recent": [{ limit: number }, { readonly events: readonly (Recorded & RunName)[] }];

@@ -3,7 +3,7 @@
 import type * as vscode from "vscode";
 import { keyOf, type Evaluation, type RunName } from "./protocol";
 import type { Client } from "./server/client";
-import type { ServerState, Store } from "./store";
+import { missing, type ServerState, type Store } from "./store";
 
 export interface Session {
   readonly context: vscode.ExtensionContext;
@@ -34,7 +34,8 @@ export class Evaluations {
     const revision = root.runs.get(name.run)?.revision;
     if (revision === undefined) {
       this.cache.delete(key);
-      return Promise.resolve(null);
+      // One that stands on a page that nobody has asked for.
+      return missing(root).runs > 0 ? this.fetch(name) : Promise.resolve(null);
     }
     const cached = this.cache.get(key);
     if (cached?.revision === revision && cached.server === server) return cached.answer;

@@ -1,6 +1,6 @@
 /** The extension's state: what is known of the server and of all roots, and the pure reducer from one value to the next. */
 
-import { keyOf, type Board, type Changed, type RunName, type Summary } from "./protocol";
+import { keyOf, type Board, type BoardRoot, type Changed, type Counts, type RunName, type Summary } from "./protocol";
 
 export type ServerState =
   /** `why` is how the one before it ended. */
@@ -12,10 +12,18 @@ export type ServerState =
   | { readonly state: "missing"; readonly why?: string }
   | { readonly state: "failed"; readonly why: string };
 
-interface Root {
+/** Which further runs are asked for: those that go on, waiting ones first, or those that are over. */
+export type PageKind = "going" | "over";
+
+export interface Root {
   readonly root: string;
   readonly version: number;
+  /** The runs that are held: pages of them, and what changed since. */
   readonly runs: ReadonlyMap<string, Summary>;
+  /** Of all runs, held or not. */
+  readonly counts: Counts;
+  /** The cursors of the next pages; null where nothing more is to come. */
+  readonly next: Readonly<Record<PageKind, string | null>>;
 }
 
 export interface State {
@@ -26,6 +34,8 @@ export interface State {
 type StoreEvent =
   | { readonly kind: "server"; readonly server: ServerState }
   | { readonly kind: "board"; readonly board: Board }
+  /** Further runs of a root; `of` says which cursor goes on, undefined for a run that was asked for by a path. */
+  | { readonly kind: "page"; readonly page: BoardRoot; readonly of?: PageKind }
   | { readonly kind: "changed"; readonly change: Changed };
 
 export const INITIAL: State = { server: { state: "starting" }, roots: new Map() };
@@ -37,14 +47,70 @@ export function reduce(state: State, event: StoreEvent): State {
       return { server: event.server, roots: event.server.state === "ready" ? state.roots : new Map() };
     case "board":
       return { ...state, roots: new Map(event.board.roots.map((root) => [root.root, toRoot(root)])) };
+    case "page":
+      return addPage(state, event.page, event.of);
     case "changed":
       return applyChange(state, event.change);
   }
 }
 
-function toRoot(board: Board["roots"][number]): Root {
-  return { root: board.root, version: board.version, runs: sortByPath(board.runs.map((run) => [run.run, run])) };
+/** The cursor before all runs that are over. */
+const FIRST_OVER = "2 ";
+
+const isAmongOver = (cursor: string): boolean => cursor.startsWith(FIRST_OVER);
+
+function toRoot(board: BoardRoot): Root {
+  const next = board.next ?? null;
+  return {
+    root: board.root,
+    version: board.version,
+    runs: sortByPath(board.runs.map((run) => [run.run, run])),
+    counts: board.counts ?? countsOf(board.runs),
+    next: next === null || isAmongOver(next) ? { going: null, over: next } : { going: next, over: FIRST_OVER },
+  };
 }
+
+/** Add runs to those that are held. A page that is older than the root changes nothing: it is asked for again. */
+function addPage(state: State, page: BoardRoot, of: PageKind | undefined): State {
+  const before = state.roots.get(page.root);
+  if (!before || page.version < before.version) return state;
+  const runs = sortByPath([...new Map([...before.runs, ...page.runs.map((run) => [run.run, run] as const)])]);
+  const after: Root = { ...before, runs, next: nextAfter(before.next, page.next ?? null, of) };
+  return { ...state, roots: new Map([...state.roots, [page.root, after]]) };
+}
+
+function nextAfter(before: Root["next"], next: string | null, of: PageKind | undefined): Root["next"] {
+  if (of === undefined) return before;
+  if (of === "over") return { ...before, over: next };
+  if (next !== null && !isAmongOver(next)) return { ...before, going: next };
+  // The page went on into those that are over, of which others may be held already.
+  return { going: null, over: before.over === FIRST_OVER ? next : before.over };
+}
+
+function countsOf(runs: Iterable<Summary>): Counts {
+  const all = [...runs];
+  return {
+    runs: all.length,
+    going: all.filter((run) => !isOver(run)).length,
+    questions: all.reduce((sum, run) => sum + run.questions.length, 0),
+  };
+}
+
+/** How many runs of a root, and questions in them, are not held. */
+export function missing({ counts, runs }: Root): Counts & { readonly over: number } {
+  const held = countsOf(runs.values());
+  const [all, going] = [Math.max(counts.runs - held.runs, 0), Math.max(counts.going - held.going, 0)];
+  return {
+    runs: all,
+    going,
+    questions: Math.max(counts.questions - held.questions, 0),
+    over: Math.max(all - going, 0),
+  };
+}
+
+/** The questions open in all runs, held or not. */
+export const questionCount = (state: State): number =>
+  [...state.roots.values()].reduce((sum, root) => sum + root.counts.questions, 0);
 
 function applyChange(state: State, change: Changed): State {
   const before = state.roots.get(change.root);
@@ -52,7 +118,13 @@ function applyChange(state: State, change: Changed): State {
   const runs = new Map(before?.runs);
   for (const run of change.removed) runs.delete(run);
   for (const run of change.changed) runs.set(run.run, run);
-  const after: Root = { root: change.root, version: change.version, runs: sortByPath([...runs]) };
+  const after: Root = {
+    root: change.root,
+    version: change.version,
+    runs: sortByPath([...runs]),
+    counts: change.counts ?? countsOf(runs.values()),
+    next: before?.next ?? { going: null, over: null },
+  };
   return { ...state, roots: new Map([...state.roots, [change.root, after]]) };
 }
 
@@ -60,16 +132,19 @@ function sortByPath(runs: [string, Summary][]): ReadonlyMap<string, Summary> {
   return new Map(runs.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0)));
 }
 
-/** Whether a change before this one is missing, so that the whole board has to be requested again. */
+/** Whether more is different than the change says, so that the board has to be requested again. */
 export function followsGap(state: State, change: Changed): boolean {
   const before = state.roots.get(change.root);
-  return before === undefined || change.version > before.version + 1;
+  return change.anew === true || before === undefined || change.version > before.version + 1;
 }
 
 /** Whether a change leaves a root without runs: it may be closed, which only the board tells. */
 export function leavesNoRuns(state: State, change: Changed): boolean {
   const before = state.roots.get(change.root);
-  return change.changed.length === 0 && before !== undefined && before.runs.size === new Set(change.removed).size;
+  const removed = new Set(change.removed);
+  return (
+    change.changed.length === 0 && before !== undefined && [...before.runs.keys()].every((run) => removed.has(run))
+  );
 }
 
 /** All runs, by root in the order the roots came, by path within. */
@@ -94,6 +169,16 @@ export function runAt(state: State, path: string): Summary | undefined {
   return runsOf(state)
     .filter((run) => path.startsWith(`${folderOf(run)}/`))
     .sort((one, other) => keyOf(other).length - keyOf(one).length)[0];
+}
+
+/** The roots that a file lies in of which not all runs are held, with its path there. `path` is absolute, with slashes. */
+export function rootsAround(state: State, path: string | undefined): { root: string; path: string }[] {
+  return [...state.roots.values()].flatMap((root) => {
+    const folder = `${root.root.replaceAll("\\", "/").replace(/\/$/, "")}/`;
+    return path?.startsWith(folder) && missing(root).runs > 0
+      ? [{ root: root.root, path: path.slice(folder.length) }]
+      : [];
+  });
 }
 
 /** The folder of a run, absolute, with slashes. A run may be the root itself. */

@@ -20,7 +20,7 @@ import { isOver, openQuestions, runOf } from "../store";
 import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
 import { KIND, optionLabels } from "../views/waiting";
-import { askText, choose, chooseRun, isSameRun, showOutcome } from "./pick";
+import { askText, choose, chooseRun, isNamed, isSameRun, runNamed, showOutcome } from "./pick";
 
 const MAX_BUTTONS = 4;
 /** How the revision of a run ends that is judged on what an editor holds. */
@@ -47,6 +47,7 @@ async function chooseQuestion(
   subject: Partial<Subject>,
   kind?: Question["kind"],
 ): Promise<OpenQuestion | undefined> {
+  if (isNamed(subject)) await runNamed(session, subject);
   const open = openQuestions(session.store.state).filter(
     ({ run }) => subject.run === undefined || isSameRun(run, subject),
   );

@@ -57,6 +57,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     showOutput: () => session.output.show(),
     copyMcp: () => copyMcp(session),
     openPlace: (subject) => openPlace(subject),
+    loadMore: ({ root, page }) => root !== undefined && page && session.client.loadMore(root, page),
   };
   return Object.entries(acts).map(([name, act]) =>
     vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown) =>

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { keyOf, type RunName, type Summary } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import type { Session } from "../session";
-import { isOver, runOf, runsOf } from "../store";
+import { isOver, missing, runOf, runsOf } from "../store";
 import type { Subject } from "../views/row";
 import { STATUS, titleOf } from "../views/runs";
 import { focusedRun } from "../views/status";
@@ -31,9 +31,18 @@ export async function choose<T>(items: readonly Choice<T>[], title: string, none
 }
 
 /** The path of the active editor's file, with slashes. */
-export function activeFile(): string | undefined {
-  const uri = vscode.window.activeTextEditor?.document.uri;
-  return uri?.scheme === "file" ? uri.fsPath.replaceAll("\\", "/") : undefined;
+export const activeFile = (): string | undefined => filePath(vscode.window.activeTextEditor?.document.uri);
+
+/** The path of a file of this disk, with slashes. */
+export const filePath = (uri: vscode.Uri | undefined): string | undefined =>
+  uri?.scheme === "file" ? uri.fsPath.replaceAll("\\", "/") : undefined;
+
+export const isNamed = (subject: Partial<Subject>): subject is Subject =>
+  subject.root !== undefined && subject.run !== undefined;
+
+/** A run by its name, on whatever page of the board it stands. */
+export async function runNamed(session: Session, name: RunName): Promise<Summary | undefined> {
+  return runOf(session.store.state, name) ?? session.client.loadRun(name);
 }
 
 /** The run that a command is about; runs of a person's present file come first. */
@@ -43,7 +52,7 @@ export async function chooseRun(
   title: string,
   fits: (run: Summary) => boolean = (run) => !isOver(run),
 ): Promise<Summary | undefined> {
-  if (subject.root !== undefined && subject.run !== undefined) return runOf(session.store.state, subject as RunName);
+  if (isNamed(subject)) return runNamed(session, subject);
   const { state } = session.store;
   const first = focusedRun(state, activeFile());
   const runs = runsOf(state).filter(fits);
@@ -54,7 +63,18 @@ export async function chooseRun(
     detail: `${STATUS[run.status].label} · ${escapeLabel(run.workflow)} · ${escapeLabel(run.run, 400)}`,
     value: run,
   }));
-  return choose(items, title, "There is no such run here.");
+  const more = [...state.roots.values()].filter((root) => missing(root).going > 0);
+  if (more.length === 0) return choose(items, title, "There is no such run here.");
+  const count = more.reduce((sum, root) => sum + missing(root).going, 0);
+  const further = { label: `$(ellipsis) ${count} more…`, value: undefined, alwaysShow: true };
+  const picked = await vscode.window.showQuickPick([...items, further], {
+    title,
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (!picked || picked.value) return picked?.value;
+  await Promise.all(more.map((root) => session.client.loadMore(root.root, "going")));
+  return chooseRun(session, subject, title, fits);
 }
 
 /** A root: the only one, or the one that is picked. */

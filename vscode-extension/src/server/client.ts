@@ -12,9 +12,9 @@ import {
   State,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import type { Changed, Requests } from "../protocol";
+import type { BoardRoot, Changed, PageRequest, Requests, RunName, Summary } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
-import { followsGap, leavesNoRuns, type ServerState, type Store } from "../store";
+import { followsGap, leavesNoRuns, missing, runOf, type PageKind, type ServerState, type Store } from "../store";
 import { ARGUMENTS, describeServer, type ServerPython } from "./discovery";
 
 const LANGUAGES = ["markdown", "json", "jsonc", "jsonl", "yaml"];
@@ -28,6 +28,13 @@ const REPLACED_COMMANDS: Readonly<Record<string, string>> = {
   "phasekeeper.show": "phasekeeper.showNextStep",
   "phasekeeper.decide": "phasekeeper.answerQuestion",
 };
+
+/** So many runs of a root are shown at first, and come with each further page. */
+export const PAGE_RUNS = 100;
+/** The server gives no longer ones. */
+const MOST_RUNS = 500;
+/** So often a page that was overtaken by changes is asked for before the whole board is. */
+const MOST_TRIES = 5;
 
 /** How long to wait before the next start, after `crashes` in a row; undefined when it is no use any more. */
 export function backOff(crashes: number): number | undefined {
@@ -45,6 +52,8 @@ export class Client implements vscode.Disposable {
   private restarting: Promise<void> = Promise.resolve();
   private hasQueuedRestart = false;
   private isDisposed = false;
+  /** The files whose runs were asked for since the last board. */
+  private readonly askedAround = new Set<string>();
 
   /** `find` gives the Python that runs the server, or why the one that a setting names does not. */
   constructor(
@@ -82,11 +91,50 @@ export class Client implements vscode.Disposable {
     return client.sendRequest<Requests[M][1]>(method, params);
   }
 
-  /** Ask for everything anew. */
+  /** Ask for everything anew: of each root the first page, as long as what was held. */
   async refreshBoard(): Promise<void> {
     const client = this.client;
-    const board = await this.request("phasekeeper/board", {});
-    if (client === this.client) this.store.dispatch({ kind: "board", board });
+    const held = [...this.store.state.roots.values()].map((root) => root.runs.size);
+    const board = await this.request("phasekeeper/board", { limit: Math.min(Math.max(PAGE_RUNS, ...held), MOST_RUNS) });
+    if (client !== this.client) return;
+    this.askedAround.clear();
+    this.store.dispatch({ kind: "board", board });
+  }
+
+  /** Add the next page of a root to what is held; nothing where all of it is. */
+  async loadMore(root: string, of: PageKind): Promise<void> {
+    const after = this.store.state.roots.get(root)?.next[of];
+    if (after) await this.loadPage({ root, limit: PAGE_RUNS, after }, of);
+  }
+
+  /** A run by its name, which is asked for where it is not held; undefined where there is none. */
+  async loadRun(name: RunName): Promise<Summary | undefined> {
+    const root = this.store.state.roots.get(name.root);
+    if (root && !root.runs.has(name.run) && missing(root).runs > 0)
+      await this.loadPage({ root: name.root, around: name.run });
+    return runOf(this.store.state, name);
+  }
+
+  /** Hold the run around a file, whose path is relative to the root; it is asked for once a board. */
+  async loadAround(root: string, path: string): Promise<void> {
+    const key = `${root}\n${path}`;
+    if (this.askedAround.has(key)) return;
+    this.askedAround.add(key);
+    await this.loadPage({ root, around: path });
+  }
+
+  private async loadPage(params: PageRequest, of?: PageKind): Promise<void> {
+    const client = this.client;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const [page] = (await this.request("phasekeeper/board", params)).roots;
+      if (client !== this.client || !page) return;
+      if (this.isCurrent(page)) return this.store.dispatch({ kind: "page", page, of });
+    }
+    await this.refreshBoard();
+  }
+
+  private isCurrent(page: BoardRoot): boolean {
+    return page.version >= (this.store.state.roots.get(page.root)?.version ?? 0);
   }
 
   async stop(): Promise<void> {
@@ -167,7 +215,7 @@ export class Client implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: {
         trusted: vscode.workspace.isTrusted,
-        phasekeeper: { client: "vscode", decides: true },
+        phasekeeper: { client: "vscode", decides: true, pages: true },
       },
       initializationFailedHandler: () => false,
       middleware: {

@@ -56,7 +56,10 @@ export function findNews(
   const open = runs.flatMap(noticesOf);
   const names = new Set(runs.map(keyOf));
   const otherKeys = [...(seen ?? [])].filter((key) => !names.has(key.split("\n").slice(0, 2).join("\n")));
-  const news = seen === undefined ? [] : open.filter((notice) => !seen.has(notice.key));
+  // What only came with a further page is not new.
+  const isHeldAnew = (name: RunName): boolean =>
+    !runOf(before, name) && before.roots.get(name.root)?.version === state.roots.get(name.root)?.version;
+  const news = seen === undefined ? [] : open.filter((notice) => !seen.has(notice.key) && !isHeldAnew(notice));
   const asking = new Set(news.filter((notice) => notice.kind !== "gate").map(keyOf));
   // A question that comes with a gate's failure is about it: one thing is shown once.
   const fresh = news.filter(

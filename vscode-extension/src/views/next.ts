@@ -2,8 +2,8 @@
 
 import { keyOf, nameOf, type Suggestion, type Summary } from "../protocol";
 import { oneLine } from "../sanitize";
-import { isOver, runsOf, type State } from "../store";
-import { BAD, evidenceRows, FAINT, firstPlace, icon, NOW, WAITING, type Icon, type Row } from "./row";
+import { isOver, missing, runsOf, type State } from "../store";
+import { BAD, evidenceRows, FAINT, firstPlace, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
 import { titleIn } from "./runs";
 
 const ICONS: Record<Suggestion["kind"], Icon> = {
@@ -30,7 +30,10 @@ const MOST_OPEN = 2;
 
 export function nextRows(state: State): Row[] {
   const runs = runsOf(state).filter((run) => !isOver(run));
-  return runs.map((run) => stepRow(run, titleIn(state, run), runs.length <= MOST_OPEN));
+  return [
+    ...runs.map((run) => stepRow(run, titleIn(state, run), runs.length <= MOST_OPEN)),
+    ...[...state.roots.values()].flatMap((root) => moreRows(root.root, "next", missing(root).going, "going")),
+  ];
 }
 
 function stepRow(run: Summary, title: string, open: boolean): Row {

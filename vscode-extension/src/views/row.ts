@@ -2,6 +2,7 @@
 
 import { nameOf, type Evidence, type RunName } from "../protocol";
 import { baseName, formatValue, oneLine } from "../sanitize";
+import type { PageKind } from "../store";
 
 export interface Icon {
   readonly name: string;
@@ -19,6 +20,8 @@ export interface Place {
 
 /** What a command on a row is about. */
 export interface Subject extends RunName {
+  /** Which page of the root comes next. */
+  readonly page?: PageKind;
   readonly gate?: string;
   readonly task?: string;
   readonly who?: string;
@@ -42,7 +45,7 @@ export interface Row {
   readonly context?: string;
   readonly subject?: Subject;
   /** A command of ours, called with the subject, when the row is clicked. */
-  readonly click?: "openPlace" | "answerQuestion";
+  readonly click?: "openPlace" | "answerQuestion" | "loadMore";
   /** The rows below it; a function for those that have to be requested. */
   readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
   readonly open?: boolean;
@@ -56,6 +59,22 @@ export const FAINT = "phasekeeper.faint";
 export const NOW = "phasekeeper.now";
 
 export const icon = (name: string, color?: string): Icon => (color ? { name, color } : { name });
+
+/** The row behind those that are held, which brings more; none where all are held. */
+export function moreRows(root: string, view: string, count: number, page: PageKind): Row[] {
+  if (count === 0) return [];
+  const label = `… ${count} more`;
+  return [
+    {
+      id: `${root}\nmore/${view}/${page}`,
+      label,
+      tooltip: [`${label}: click to show the next ones`],
+      icon: icon("ellipsis", FAINT),
+      click: "loadMore",
+      subject: { root, run: "", page },
+    },
+  ];
+}
 
 export function placeOf(root: string, evidence: Evidence): Place | undefined {
   const { path, line, column } = evidence;

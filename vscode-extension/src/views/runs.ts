@@ -12,44 +12,49 @@ import {
   type Summary,
 } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
-import { isOver, type State } from "../store";
+import { isOver, missing, type Root, type State } from "../store";
 import { planRows } from "./plan";
-import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, NOW, WAITING, type Icon, type Row } from "./row";
+import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
 
 type FetchEvaluation = (name: RunName) => Promise<Evaluation | null>;
 
 /** Top rows: the runs that go on, then those that are over in one row. Several roots get a row each. */
 export function runRows(state: State, fetch: FetchEvaluation): Row[] {
-  const roots = [...state.roots.values()].filter((root) => root.runs.size > 0);
-  if (roots.length === 1) return rootRows([...roots[0]!.runs.values()], fetch, roots[0]!.root);
+  const roots = [...state.roots.values()].filter((root) => root.counts.runs > 0);
+  if (roots.length === 1) return rootRows(roots[0]!, fetch);
   return roots.map((root) => ({
     id: root.root,
     label: rootName(root.root),
-    description: plural(root.runs.size, "run"),
+    description: plural(root.counts.runs, "run"),
     tooltip: [oneLine(root.root, 400)],
     icon: icon("root-folder"),
     open: true,
-    children: rootRows([...root.runs.values()], fetch, root.root),
+    children: rootRows(root, fetch),
   }));
 }
 
-function rootRows(runs: readonly Summary[], fetch: FetchEvaluation, root: string): Row[] {
-  const over = runs.filter(isOver);
-  const rows = runs.filter((run) => !isOver(run)).map((run) => runRow(run, fetch));
-  if (over.length === 0) return rows;
+function rootRows(root: Root, fetch: FetchEvaluation): Row[] {
+  const runs = [...root.runs.values()];
+  const over = runs.filter(isOver).map((run) => runRow(run, fetch));
+  const more = missing(root);
+  const going = [
+    ...runs.filter((run) => !isOver(run)).map((run) => runRow(run, fetch)),
+    ...moreRows(root.root, "runs", more.going, "going"),
+  ];
+  if (over.length + more.over === 0) return going;
   const finished: Row = {
-    id: `${root}\nfinished`,
+    id: `${root.root}\nfinished`,
     label: "Finished",
-    description: `${over.length}`,
+    description: `${over.length + more.over}`,
     icon: icon("archive"),
-    children: over.map((run) => runRow(run, fetch)),
+    children: [...over, ...moreRows(root.root, "runs", more.over, "over")],
   };
-  return [...rows, finished];
+  return [...going, finished];
 }
 
 /** A run's title, and its root where several have runs. */
 export function titleIn(state: State, run: Summary): string {
-  const several = [...state.roots.values()].filter((root) => root.runs.size > 0).length > 1;
+  const several = [...state.roots.values()].filter((root) => root.counts.runs > 0).length > 1;
   return several ? `${titleOf(run)} · ${rootName(run.root)}` : titleOf(run);
 }
 

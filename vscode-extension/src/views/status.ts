@@ -2,7 +2,7 @@
 
 import type { Summary } from "../protocol";
 import { escapeLabel, oneLine } from "../sanitize";
-import { isOver, openQuestions, runAt, runsOf, type State } from "../store";
+import { isOver, questionCount, runAt, runsOf, type State } from "../store";
 import { stepSentence } from "./next";
 import { titleOf } from "./runs";
 import { waitingText } from "./waiting";
@@ -73,7 +73,7 @@ function runStatus(state: State, file: string | undefined, trusted: boolean): St
     ];
     return { text: "$(checklist) Phasekeeper", tooltip, colour: "plain", click: "startRun" };
   }
-  const waiting = openQuestions(state).length;
+  const waiting = questionCount(state);
   const progress = run.progress && run.progress.total ? ` ${run.progress.done}/${run.progress.total}` : "";
   const bell = waiting ? `  $(bell-dot) ${waiting}` : "";
   const title = escapeLabel(titleOf(run), 30);

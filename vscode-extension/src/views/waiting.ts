@@ -2,9 +2,9 @@
 
 import { keyOf, nameOf, type Option, type Question, type Summary } from "../protocol";
 import { formatValue, oneLine, plural } from "../sanitize";
-import { openQuestions, type State } from "../store";
+import { missing, openQuestions, type State } from "../store";
 import { FAILED_OUTCOMES } from "./recent";
-import { BAD, icon, WAITING, type Icon, type Row } from "./row";
+import { BAD, icon, moreRows, WAITING, type Icon, type Row } from "./row";
 import { titleIn } from "./runs";
 
 export const KIND: Record<Question["kind"], { label: string; icon: Icon }> = {
@@ -29,7 +29,10 @@ export const waitingText = (count: number): string =>
 export function waitingRows(state: State, trusted: boolean): Row[] {
   const all = openQuestions(state);
   const open = all.length <= MOST_OPEN;
-  return all.map(({ run, question }) => ({ ...questionRow(run, titleIn(state, run), question, trusted), open }));
+  return [
+    ...all.map(({ run, question }) => ({ ...questionRow(run, titleIn(state, run), question, trusted), open })),
+    ...[...state.roots.values()].flatMap((root) => moreRows(root.root, "waiting", missing(root).questions, "going")),
+  ];
 }
 
 function questionRow(run: Summary, title: string, question: Question, trusted: boolean): Row {

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { homedir } from "node:os";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Changed } from "../../src/protocol";
+import type { Board, BoardRoot, Changed, PageRequest } from "../../src/protocol";
 import { ROOT, summary } from "./fixtures";
 
 /** The programs that were started; `killed` ends the start that waits for one. */
@@ -29,7 +29,10 @@ class Fake {
   static instances: Fake[] = [];
   static failsToStart: string | undefined;
   static neverAnswers = false;
-  static board = { version: 1, roots: [{ root: ROOT, version: 1, runs: [summary()] }] };
+  static board: Board = { version: 1, roots: [{ root: ROOT, version: 1, runs: [summary()] }] };
+  /** Answers to requests for pages, in their order; the board once there is none. */
+  static pages: Board[] = [];
+  static asked: PageRequest[] = [];
   state = 0;
   listener: ((change: Changed) => void) | undefined;
   sent: string[] = [];
@@ -51,9 +54,10 @@ class Fake {
     if (Fake.neverAnswers) await new Promise((_, reject) => running.on("exit", () => reject(new Error("it is gone"))));
     this.state = 2;
   }
-  sendRequest(method: string): Promise<unknown> {
+  sendRequest(method: string, params: PageRequest): Promise<unknown> {
     this.sent.push(method);
-    return Promise.resolve(Fake.board);
+    Fake.asked.push(params);
+    return Promise.resolve((params.root !== undefined && Fake.pages.shift()) || Fake.board);
   }
   dispose(): Promise<void> {
     this.disposed += 1;
@@ -94,6 +98,8 @@ function setUp(find: () => Promise<typeof python | { why?: string }> = () => Pro
 beforeEach(() => {
   vi.useFakeTimers();
   Fake.instances = [];
+  Fake.pages = [];
+  Fake.asked = [];
   Fake.failsToStart = undefined;
   Fake.neverAnswers = false;
   Process.started = [];
@@ -119,7 +125,7 @@ test("a workspace that is not trusted is told to the server as such", async () =
   await setUp().client.restart();
   expect(Fake.instances[0]!.options.initializationOptions).toEqual({
     trusted: false,
-    phasekeeper: { client: "vscode", decides: true },
+    phasekeeper: { client: "vscode", decides: true, pages: true },
   });
 });
 
@@ -154,6 +160,72 @@ test("a root that loses its last run may be closed, so the board is asked", asyn
   Fake.board = board;
   expect(fake!.sent).toEqual(["phasekeeper/board", "phasekeeper/board"]);
   expect(store.state.roots.size).toBe(0);
+});
+
+/** A page with one run, of a root with five. */
+const pageWith = (run: string, over: Partial<BoardRoot> = {}): Board => ({
+  version: 1,
+  roots: [
+    {
+      root: ROOT,
+      version: 1,
+      runs: [summary({ run })],
+      counts: { runs: 5, going: 5, questions: 0 },
+      next: `1 ${run}`,
+      ...over,
+    },
+  ],
+});
+
+/** A client whose board is the first page of five runs. */
+async function withPages() {
+  const board = Fake.board;
+  Fake.board = pageWith("a");
+  const made = setUp();
+  await made.client.restart();
+  Fake.board = board;
+  return { ...made, held: () => [...made.store.state.roots.get(ROOT)!.runs.keys()] };
+}
+
+test("the board is asked for in pages, and goes on behind the last one", async () => {
+  const { client, held } = await withPages();
+  Fake.pages = [pageWith("b", { next: null })];
+  await client.loadMore(ROOT, "going");
+  await client.loadMore(ROOT, "going");
+  expect(Fake.asked).toEqual([{ limit: 100 }, { root: ROOT, limit: 100, after: "1 a" }]);
+  expect(held()).toEqual(["a", "b"]);
+});
+
+test("a page that changes have overtaken is asked for again", async () => {
+  const { client, store, held } = await withPages();
+  store.dispatch({
+    kind: "changed",
+    change: { root: ROOT, version: 2, changed: [], removed: ["b"], counts: { runs: 4, going: 4, questions: 0 } },
+  });
+  Fake.pages = [pageWith("b"), pageWith("c", { version: 2 })];
+  await client.loadMore(ROOT, "going");
+  expect(held()).toEqual(["a", "c"]);
+});
+
+test("a page that is overtaken again and again ends in a new board", async () => {
+  const { client, store } = await withPages();
+  store.dispatch({ kind: "changed", change: { root: ROOT, version: 9, changed: [], removed: [] } });
+  Fake.pages = Array.from({ length: 5 }, () => pageWith("b"));
+  await client.loadMore(ROOT, "going");
+  expect(Fake.asked.at(-1)).toEqual({ limit: 100 });
+});
+
+test("a run that is not held is asked for by its name, one around a file once a board", async () => {
+  const { client, held } = await withPages();
+  Fake.pages = [pageWith("z", { next: undefined }), pageWith("y", { next: undefined })];
+  expect((await client.loadRun({ root: ROOT, run: "z" }))?.run).toBe("z");
+  expect((await client.loadRun({ root: ROOT, run: "z" }))?.run).toBe("z");
+  for (let times = 0; times < 2; times++) await client.loadAround(ROOT, "y/file.md");
+  expect(Fake.asked.slice(1)).toEqual([
+    { root: ROOT, around: "z" },
+    { root: ROOT, around: "y/file.md" },
+  ]);
+  expect(held()).toEqual(["a", "y", "z"]);
 });
 
 test("a start without an answer is told after a while, and a person can begin anew", async () => {

@@ -59,3 +59,11 @@ test("text of files makes no link and no icon in a notification", () => {
   const evil = summary({ questions: [question({ question: "[x](command:evil) $(bell)" })] });
   expect(news(stateWith([evil]), new Set()).fresh[0]!.text).not.toMatch(/\]\(|\$\(/);
 });
+
+test("what stands open in a run that only came with a further page is no news, and is kept in mind", () => {
+  const other = summary({ run: "tasks/other", questions: [question()] });
+  const { fresh, seen } = news(stateWith([summary(), other]), new Set());
+  expect(fresh).toEqual([]);
+  expect(news(stateWith([summary(), other], 2), seen).fresh).toEqual([]);
+  expect(news(stateWith([summary(), other], 2), new Set()).fresh).toHaveLength(1);
+});

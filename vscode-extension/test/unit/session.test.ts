@@ -31,6 +31,18 @@ test("a run is asked for once for each revision, and one that is gone is null", 
   expect(await evaluations.get(name)).toBeNull();
 });
 
+test("a run that stands on a page that was not asked for is asked for by itself", async () => {
+  const { evaluations, ask } = setUp();
+  const store = new Store();
+  const counts = { runs: 2, going: 2, questions: 0 };
+  store.dispatch({
+    kind: "board",
+    board: { version: 1, roots: [{ root: ROOT, version: 1, runs: [summary()], counts, next: "1 x" }] },
+  });
+  expect(await new Evaluations(store, ask).get({ root: ROOT, run: "tasks/other" })).not.toBeNull();
+  expect(await evaluations.get({ root: ROOT, run: "tasks/other" })).toBeNull();
+});
+
 test("while a server starts a run is as it was, and the server that came is asked anew", async () => {
   const { server, board, title } = setUp();
   expect(await title()).toBe("asked 1");

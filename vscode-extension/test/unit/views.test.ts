@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Counts, Summary } from "../../src/protocol";
 import { INITIAL, reduce, type ServerState, type State } from "../../src/store";
 import { nextRows, stepOf } from "../../src/views/next";
 import { planMarks } from "../../src/views/plan";
@@ -22,6 +23,29 @@ test("runs that go on come first, those that are over are in one row", async () 
     "Finished | 1",
     "  Done | complete · artifact-pipeline",
   ]);
+});
+
+/** The state of a root of which these runs are held, of more. */
+function stateOfPage(runs: Summary[], counts: Counts, next: string | null): State {
+  const root = { root: ROOT, version: 1, runs, counts, next };
+  return reduce(stateWith([]), { kind: "board", board: { version: 1, roots: [root] } });
+}
+
+test("runs that are not held are a row that brings the next page, in each view", async () => {
+  const asking = summary({ run: "a", title: "Asks", status: "waiting_human", questions: [question()] });
+  const now = stateOfPage([asking], { runs: 9, going: 6, questions: 3 }, "0 a");
+  const rows = runRows(now, fetch);
+  expect(await outline(rows)).toEqual([
+    "Asks | planning · artifact-pipeline",
+    "… 5 more |",
+    "Finished | 3",
+    "  … 3 more |",
+  ]);
+  expect(rows[1]).toMatchObject({ click: "loadMore", subject: { root: ROOT, page: "going" } });
+  expect((rows[2]!.children as Row[])[0]).toMatchObject({ click: "loadMore", subject: { root: ROOT, page: "over" } });
+  expect(nextRows(now).at(-1)).toMatchObject({ label: "… 5 more", click: "loadMore" });
+  expect(waitingRows(now, true).at(-1)).toMatchObject({ label: "… 2 more", click: "loadMore" });
+  expect(new Set([...rows, ...nextRows(now), ...waitingRows(now, true)].map(({ id }) => id)).size).toBe(7);
 });
 
 test("a run with errors says so in its row", async () => {
