@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
+from itertools import islice
 
 from ..orchestration.result.values import Evaluation
 from ..orchestration.states import RunStatus
@@ -14,7 +15,7 @@ class NoSuchRun(Exception):  # noqa: N818 - said to people as it is
     """No run, or more than one, answers to a name; the message says which there are."""
 
 
-def find_run(names: Sequence[str], wanted: str) -> str:
+def find_run(names: Collection[str], wanted: str) -> str:
     """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has.
 
     Raises NoSuchRun with the nearest names, or with all that fit.
@@ -22,8 +23,8 @@ def find_run(names: Sequence[str], wanted: str) -> str:
     wanted = wanted.removeprefix("./").strip("/")
     if wanted in names:
         return wanted
-    parts = wanted.split("/")
-    fitting = [name for name in names if name.split("/")[-len(parts) :] == parts]
+    end = f"/{wanted}"
+    fitting = [name for name in names if name.endswith(end)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -32,11 +33,11 @@ def find_run(names: Sequence[str], wanted: str) -> str:
     import difflib  # late: only a name that is wrong needs it
 
     tails = {name.rsplit("/", 1)[-1]: name for name in names}
-    if close := difflib.get_close_matches(parts[-1], list(tails), n=3, cutoff=0.4):
+    if close := difflib.get_close_matches(wanted.rsplit("/", 1)[-1], list(tails), n=3, cutoff=0.4):
         hint = f"did you mean {' or '.join(tails[name] for name in close)}?"
     elif names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        hint = f"the runs are {', '.join(names[:5])}{more}"
+        hint = f"the runs are {', '.join(islice(names, 5))}{more}"
     else:
         hint = "no run was found here, `phasekeeper demo` shows what runs look like"
     raise NoSuchRun(f"there is no run {wanted!r}; {hint}")

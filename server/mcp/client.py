@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from .notifications import ChangeNotifier
+from .places import KeptPlace
 
 RequestContext = ServerRequestContext["ClientSession", Any]
 
@@ -54,6 +55,8 @@ class OpenRoots:
     engine: Engine
     notifier: ChangeNotifier
     counts: dict[Path, int] = field(default_factory=dict)
+    places: dict[tuple[Path, ...], KeptPlace] = field(default_factory=dict)
+    """Of roots with their projects, for as long as all of them are held."""
     _unsubscribe: dict[Path, Callable[[], None]] = field(default_factory=dict)
     _locks: WeakValueDictionary[tuple[Path, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
@@ -72,6 +75,7 @@ class OpenRoots:
             if self.counts[root] == 0:
                 del self.counts[root]
                 self._unsubscribe.pop(root)()
+                self.places = {roots: kept for roots, kept in self.places.items() if root not in roots}
             self.engine.close(root)
 
     def lock(self, root: Path, run: str) -> asyncio.Lock:

@@ -20,7 +20,6 @@ from ...orchestration.sanitize import markdown, plain
 from ...orchestration.vfs.files import below
 from ...tools.assistant.access import RootRuns, ToolRefused
 from ...tools.assistant.answer import excerpt
-from ...tools.assistant.headers import revision_of
 from ..disk.disk_files import DiskFiles
 from ..json_chunks import dump
 from ..workspace.decision_proof import verified_journal
@@ -134,7 +133,7 @@ def _runs(place: RootRuns) -> str:
         {"run": name, "uri": resource_uri(e.root, e.run), **excerpt(e, _SHORT)}
         for name, e in islice(place.runs.items(), _MOST_RUNS)
     ]
-    head = {"root": place.root, "revision": revision_of(place.runs), "total": len(place.runs)}
+    head = {"root": place.root, "revision": place.totals.revision, "total": len(place.runs)}
     return dump({**head, "runs": runs}).decode()
 
 

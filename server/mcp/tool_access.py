@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +16,14 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
-from ...orchestration.vfs.files import parent
 from ...tools.assistant.access import RootRuns, ToolRefused, select_run
-from ...tools.assistant.headers import revision_of
-from ...tools.project_paths import rebase_path
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine
 from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .client import ClientSession, is_within
+from .places import KeptPlace
 
 _OPEN = (
     "a person can open a folder to it: in the client's workspace, by starting `phasekeeper mcp` in it, "
@@ -33,19 +31,7 @@ _OPEN = (
 )
 _TASK_TEXT = 20_000
 
-_WHY_RUNS_ARE_MISSING = {
-    "workflow-invalid": "a definition cannot be used",
-    "artifact-unreadable": "runs may be missing",
-}
-"""Findings outside of runs, by their codes."""
-
 T = TypeVar("T")
-
-
-def _is_in_run(path: str, runs: Container[str]) -> bool:
-    while path and path not in runs:
-        path = parent(path)
-    return path in runs
 
 
 @contextmanager
@@ -138,19 +124,8 @@ class CallAccess:
     def _place_of(self, roots: Sequence[Path]) -> RootRuns:
         """The boards of a root and of its projects as one; the paths of runs begin at the first."""
         boards = [self.engine.board(root) for root in roots]
-        main = boards[0].root
-        runs: dict[str, Evaluation] = {}
-        for board in boards:
-            folder = board.root.relative_to(main).as_posix() if board.root != main else ""
-            runs |= {rebase_path(name, folder): e for name, e in board.runs.items()}
-        notes = (
-            f"{said}, {plain(path or '.', 160)}: {plain(finding.message, 200)}"
-            for board in boards
-            for path, findings in board.findings.items()
-            for finding in findings
-            if (said := _WHY_RUNS_ARE_MISSING.get(finding.code)) and not _is_in_run(path, board.runs)
-        )
-        return RootRuns(str(main), dict(sorted(runs.items())) if len(boards) > 1 else runs, next(notes, ""))
+        kept = self.client.open_roots.places.setdefault(tuple(roots), KeptPlace())
+        return kept.current(boards)
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         with refusals():
@@ -225,10 +200,10 @@ class CallAccess:
         roots = await self.client.hold(Path(place.root))
 
         def revision() -> str | None:
-            runs = self._place_of(roots).runs
+            now = self._place_of(roots)
             if not run:
-                return revision_of(runs)
-            return runs[run].revision if run in runs else None
+                return now.totals.revision
+            return now.runs[run].revision if run in now.runs else None
 
         changed = asyncio.Event()
         with ExitStack() as subscriptions, suppress(TimeoutError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
@@ -11,6 +12,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
 from ..run_names import NoSuchRun, find_run
+from .totals import Totals
 
 T = TypeVar("T")
 
@@ -24,6 +26,7 @@ class RootRuns(NamedTuple):
 
     root: str
     runs: Mapping[str, Evaluation]
+    totals: Totals
     note: str = ""
 
 
@@ -79,11 +82,11 @@ def select_run(place: RootRuns, wanted: str) -> Evaluation:
 
 
 def name_of(place: RootRuns, wanted: str) -> str:
-    names = list(place.runs)
+    names = place.runs.keys()
     if not wanted and len(names) == 1:
-        return names[0]
+        return next(iter(names))
     if not wanted:
-        few = ", ".join(plain(name, 200) for name in names[:10]) or "none"
+        few = ", ".join(plain(name, 200) for name in islice(names, 10)) or "none"
         more = f" and {len(names) - 10} more" if len(names) > 10 else ""
         raise ToolRefused(f"say which run is meant; the runs are {few}{more}"[:1_900])
     if wanted in (".", "./") and "" in place.runs:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
-from ..run_names import awaits_person
+from .access import RootRuns
 from .answer import quote
 
 _ROOT, _RUN = 400, 300
@@ -40,15 +38,9 @@ def progress_words(evaluation: Evaluation) -> str:
     return f", {evaluation.progress_phrase}" if progress and progress.total else ""
 
 
-def revision_of(runs: Mapping[str, Evaluation]) -> str:
-    """16 hex digits over the revisions of all runs: it changes when one of them does."""
-    revisions = "\n".join(f"{run}\0{runs[run].revision}" for run in sorted(runs))
-    return sha256(revisions.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def head_of_root(root: str, runs: Mapping[str, Evaluation]) -> tuple[dict[str, Any], str]:
+def head_of_root(place: RootRuns) -> tuple[dict[str, Any], str]:
     """(the data, the line) with which an answer about all runs of a root begins."""
-    data = {"root": plain(root, 400), "revision": revision_of(runs)}
-    waiting = sum(map(awaits_person, runs.values()))
-    counted = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} in {data['root']}"
-    return data, f"{counted}, {waiting} await a person, revision {data['revision']}"
+    totals = place.totals
+    data = {"root": plain(place.root, 400), "revision": totals.revision}
+    counted = f"{len(place.runs)} {'run' if len(place.runs) == 1 else 'runs'} in {data['root']}"
+    return data, f"{counted}, {totals.waiting} await a person, revision {totals.revision}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from ...orchestration.evaluation.trace import Permission
@@ -11,7 +11,7 @@ from ...orchestration.result.values import Evaluation, GateState
 from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
-from .access import ToolRefused
+from .access import RootRuns, ToolRefused
 from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quote, size
 from .headers import head_of, head_of_root, progress_words, short_run
 
@@ -22,15 +22,15 @@ _RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0}
 NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`"
 
 
-def status(root: str, runs: Mapping[str, Evaluation], start: int = 0, note: str = "") -> Answer:
+def status(place: RootRuns, start: int = 0, note: str = "") -> Answer:
     """Every run of a root in order of its path; `note` is something to be said of the root itself."""
-    head, line = head_of_root(root, runs)
+    head, line = head_of_root(place)
     builder = AnswerBuilder(head, line)
     if note:
         builder.put("note", note, note)
-    found = list(runs.items())
-    builder.fill("runs", (_run(name, e) for name, e in found[start:]), start, len(found))
-    if not found:
+    shown = islice(place.runs.items(), start, None)
+    builder.fill("runs", (_run(name, e) for name, e in shown), start, len(place.runs))
+    if not place.runs:
         builder.put("hint", NO_RUNS, NO_RUNS)
     return builder.answer()
 

@@ -21,7 +21,7 @@ from ...orchestration.updates.commands import AlreadyDone, Command
 from ..report_words import report_words
 from .access import Access, ToolRefused, name_of, select_run
 from .answer import Answer
-from .headers import head_of, head_of_root, revision_of
+from .headers import head_of, head_of_root
 from .next_step import next_step as next_step_of
 from .questions import open_questions
 from .run_status import gates, permission, status
@@ -103,7 +103,7 @@ class WaitForChange(OfRun):
 
 async def run_status(access: Access, asked_for: OfRoot) -> Answer:
     place = await access.place(asked_for.root)
-    return status(place.root, place.runs, asked_for.start, place.note)
+    return status(place, asked_for.start, place.note)
 
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
@@ -170,7 +170,7 @@ async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root, asked_for.run or None)
     if not (asked_for.ask or asked_for.run):
         runs = list(place.runs.values())
-        return open_questions(*head_of_root(place.root, place.runs), runs, asked_for.start)
+        return open_questions(*head_of_root(place), runs, asked_for.start)
     run = select_run(place, asked_for.run)
     if asked_for.ask:
         who = access.who(asked_for.agent)
@@ -185,13 +185,13 @@ async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answe
     after = await access.wait(place, name, asked_for.since, asked_for.timeout)
     if name and name not in after.runs:
         raise ToolRefused(f"{plain(name, 300)} is no run any more; call status")
-    changed = asked_for.since != (after.runs[name].revision if name else revision_of(after.runs))
+    changed = asked_for.since != (after.runs[name].revision if name else after.totals.revision)
     note = "changed" if changed else "nothing changed"
     if name:
         answer = await _next_step_answer(access, after.runs[name])
         answer = answer._replace(text=f"{note}\n{answer.text}")
     else:
-        answer = status(after.root, after.runs, note=note)
+        answer = status(after, note=note)
     return answer._replace(data={**answer.data, "changed": changed})
 
 

@@ -20,6 +20,7 @@ from phasekeeper.orchestration.plans.schedule import TaskBoard
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.sanitize import plain
 from phasekeeper.server.workspace.workspace import Workspace, open_path
+from phasekeeper.tools.assistant.access import RootRuns
 from phasekeeper.tools.assistant.answer import (
     DATA_LIMIT,
     TEXT_LIMIT,
@@ -34,6 +35,7 @@ from phasekeeper.tools.assistant.headers import head_of, short_run
 from phasekeeper.tools.assistant.next_step import next_step
 from phasekeeper.tools.assistant.questions import open_questions
 from phasekeeper.tools.assistant.run_status import gates, permission, status
+from phasekeeper.tools.assistant.totals import RunningTotals
 
 from tests.roots import EXAMPLES, loop, plan, put
 
@@ -120,12 +122,16 @@ def test_every_answer_about_a_root_fits_however_many_runs_there_are(
     runs: list[Evaluation], root: str, start: int
 ) -> None:
     many = {f"{e.run}{number}": e for number, e in enumerate(runs * 20)}
-    fits(status(root, many, start))
+    fits(status(place_of(root, many), start))
     fits(
         open_questions(
             {"root": plain(root, 300), "revision": "0" * 16}, plain(root, 300), list(many.values()), start
         )
     )
+
+
+def place_of(root: str, runs: dict[str, Evaluation]) -> RootRuns:
+    return RootRuns(root, runs, RunningTotals().of(runs))
 
 
 def pages(ask: Callable[[int], Answer], name: str) -> list[Any]:
@@ -147,7 +153,7 @@ def pages(ask: Callable[[int], Answer], name: str) -> list[Any]:
 @given(st.lists(evaluations(), min_size=1, max_size=4))
 def test_the_pages_together_hold_every_run_gate_and_question(runs: list[Evaluation]) -> None:
     many = {f"run-{number}": e for number, e in enumerate(runs * 4)}
-    assert len(pages(lambda start: status("/r", many, start), "runs")) == len(many)
+    assert len(pages(lambda start: status(place_of("/r", many), start), "runs")) == len(many)
     head, line = {"root": "/r"}, "all"
     expected = sum(len(e.questions) for e in many.values())
     found = pages(lambda start: open_questions(head, line, list(many.values()), start), "questions")

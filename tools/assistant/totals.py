@@ -1,0 +1,50 @@
+"""What an answer about all runs of a root begins with, kept up to date by the runs that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+from ...orchestration.result.values import Evaluation
+from ..run_names import awaits_person
+
+_BITS = 256
+
+
+class Totals(NamedTuple):
+    """`revision` is 16 hex digits over the revisions of all runs: it changes when one of them does."""
+
+    revision: str
+    waiting: int
+
+
+class RunningTotals:
+    """The totals of the runs that were seen last.
+
+    The revision is a sum of hashes, one of each run, modulo 2^256: it needs no order, and a run that differs
+    is taken out and put in.
+    """
+
+    def __init__(self) -> None:
+        self._runs: Mapping[str, Evaluation] = {}
+        self._sum = self._waiting = 0
+
+    def of(self, runs: Mapping[str, Evaluation]) -> Totals:
+        """The totals of these runs. Cost: a comparison by identity of each, a hash of those that differ."""
+        before = self._runs
+        if runs is not before:
+            for run, evaluation in runs.items():
+                if (old := before.get(run)) is not evaluation:
+                    if old is not None:
+                        self._add(run, old, -1)
+                    self._add(run, evaluation, 1)
+            for run in before.keys() - runs.keys():
+                self._add(run, before[run], -1)
+            self._runs = runs
+        return Totals(f"{self._sum:064x}"[:16], self._waiting)
+
+    def _add(self, run: str, evaluation: Evaluation, sign: int) -> None:
+        text = f"{run}\0{evaluation.revision}".encode("utf-8", "surrogatepass")
+        self._sum = (self._sum + sign * int.from_bytes(sha256(text).digest())) % 2**_BITS
+        self._waiting += sign * awaits_person(evaluation)
