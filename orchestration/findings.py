@@ -50,6 +50,24 @@ class Problem(NamedTuple):
     data: Mapping[str, Any] = NO_DATA
 
 
+class SourcePlace(NamedTuple):
+    """A place that a tool names, its path written as the tool wrote it."""
+
+    path: str
+    span: Span | None = None
+
+
+class SourceProblem(NamedTuple):
+    """What a tool's report says of a source file.
+
+    The problem's own span is where the report says so; `places` are those that may be meant, the best first.
+    It becomes a finding at the first that is a file of the root, else at the report.
+    """
+
+    problem: Problem
+    places: tuple[SourcePlace, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A statement of the engine about a place in a file. `path` is relative to the root, POSIX.
@@ -116,6 +134,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         Severity.ERROR,
         "guards, files or folders take more time or memory than is allowed; what is left out is not known",
     ),
+    "coverage-low": (Severity.WARNING, "less was covered by tests than the threshold that was set"),
     "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
     "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),
     "artifact-contradictory": (Severity.ERROR, "one document says two things that cannot both be so"),
@@ -129,6 +148,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "freshness-unknown": (Severity.HINT, "a verdict and what it judges were saved at the same moment"),
     "inconsistent-state": (Severity.ERROR, "the recorded phase is ahead of what earlier phases delivered"),
+    "issue-reported": (Severity.WARNING, "a tool reports an issue in a source file"),
     "iteration-limit": (Severity.WARNING, "a counter reached its maximum"),
     "journal-forked": (Severity.ERROR, "two lines of the journal follow the same line"),
     "journal-invalid": (
@@ -192,6 +212,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "task-mismatch": (Severity.WARNING, "a task's own file says that it is another task"),
     "task-unlisted": (Severity.ERROR, "a task file that no row of the plan names"),
     "task-unreadable": (Severity.WARNING, "a task file lacks its metadata or could not be read"),
+    "test-failed": (Severity.WARNING, "a test failed by the report of its runner"),
     "tests-contradictory": (Severity.WARNING, "a test report that says it passed holds a failure"),
     "tests-empty": (Severity.WARNING, "the test report passed without naming a single test"),
     "gate-failing": (Severity.WARNING, "a gate that does not block fails"),

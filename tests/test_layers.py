@@ -23,6 +23,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/vfs": "",
     "orchestration/journal": "formats markdown vfs",
     "orchestration/plans": "journal",
+    "orchestration/evidence": "formats vfs",
     "orchestration/definition": "expressions formats markdown vfs journal plans",
     "orchestration/result": "journal plans",
     "orchestration/snapshot": "expressions formats markdown vfs journal plans definition",
@@ -92,8 +93,12 @@ PURE = frozenset(
 CLOCK = ("now", "utcnow", "today")
 """Dates are computed with, but never asked for."""
 
-MORE = {"orchestration/formats/json_text.py": frozenset({"sys"})}
-"""`sys` for the largest number that JSON readers take."""
+MORE = {
+    "orchestration/formats/json_text.py": frozenset({"sys"}),
+    "orchestration/formats/xml_text.py": frozenset({"xml"}),
+    "orchestration/vfs/xml_encoding.py": frozenset({"codecs"}),
+}
+"""`sys` for the largest number that JSON readers take; of `xml` the one module that fetches nothing."""
 
 
 # ---- the import graph ---------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What tools measured: their own reports as values."""
