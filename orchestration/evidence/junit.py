@@ -24,6 +24,7 @@ from .tool_report import (
     CaseCounts,
     ToolReport,
     first_line,
+    invalid,
     line_span,
 )
 
@@ -77,14 +78,13 @@ def read_junit(text: str) -> ToolReport:
     """The report in a text. Names of tests are their class and name; of failures at most 500 are told."""
     reader = _JunitReader()
     problem = read_elements(text, reader)
-    if problem is None and not reader.is_junit:
-        said = f"the root element is <{reader.root}>; JUnit XML begins with <testsuites> or <testsuite>"
-        problem = Problem("artifact-invalid", said, Span(0, 0, 0, 1))
-    elif problem is None and not reader.counts.total:
-        said = "the report names not a single test, so nothing was tested"
-        problem = Problem("artifact-invalid", said, Span(0, 0, 0, 1))
     if problem:
         return ToolReport(KIND, problems=(problem,))
+    if not reader.is_junit:
+        begins = "JUnit XML begins with <testsuites> or <testsuite>"
+        return invalid(KIND, f"the root element is <{reader.root[:MOST_NAME]}>; {begins}")
+    if not reader.counts.total:
+        return invalid(KIND, "the report names not a single test, so nothing was tested")
     counts = reader.counts
     data: dict[str, Any] = {**counts._asdict(), "failures": reader.failed[:MOST_ISSUES]}
     return ToolReport(

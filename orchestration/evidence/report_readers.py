@@ -10,10 +10,16 @@ from collections.abc import Callable, Mapping
 
 from ..findings import Problem
 from ..vfs.xml_encoding import decode_xml
+from .coverage import read_coverage
 from .junit import read_junit
+from .sarif import read_sarif
 from .tool_report import MOST_REPORT_BYTES, ToolReport
 
-READERS: Mapping[str, Callable[[str], ToolReport]] = {"junit": read_junit}
+READERS: Mapping[str, Callable[[str], ToolReport]] = {
+    "junit": read_junit,
+    "coverage": read_coverage,
+    "sarif": read_sarif,
+}
 
 
 def read_report(kind: str, data: bytes) -> ToolReport:

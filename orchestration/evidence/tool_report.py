@@ -17,6 +17,10 @@ MOST_PLACES = 8
 """Places of one issue that are looked for."""
 MOST_NAME, MOST_MESSAGE = 200, 300
 """Characters."""
+MOST_LINE = 10_000_000
+"""Of a source file; a column neither is larger."""
+MOST_VALUES = 1_000_000
+"""JSON that may hold more is not read."""
 TOP = Span(0, 0, 0, 1)
 
 
@@ -34,7 +38,7 @@ class CaseCounts(NamedTuple):
     flaky: int = 0
 
 
-class CoverageRatio(NamedTuple):
+class Coverage(NamedTuple):
     """How many of so many lines or branches were reached."""
 
     covered: int = 0
@@ -47,28 +51,34 @@ class CoverageRatio(NamedTuple):
 
 
 class FileCoverage(NamedTuple):
-    """Coverage of one source file, by its path as the report writes it; missed lines are one-based."""
+    """Coverage of one source file, by its path as the report writes it.
+
+    `missed` are the first ranges of lines that were not reached: (first, last), one-based.
+    """
 
     path: str
-    lines: CoverageRatio
-    branches: CoverageRatio
-    missed: tuple[int, ...] = ()
+    lines: Coverage
+    branches: Coverage
+    missed: tuple[tuple[int, int], ...] = ()
 
 
 class CoverageCounts(NamedTuple):
-    """Coverage of all files, and of each."""
+    """Coverage of all files, and of each; `folders` are those that their paths may begin at."""
 
-    lines: CoverageRatio
-    branches: CoverageRatio
+    lines: Coverage
+    branches: Coverage
     files: tuple[FileCoverage, ...]
+    folders: tuple[str, ...] = ()
 
 
 class IssueCounts(NamedTuple):
-    """Issues by level, as SARIF calls the levels."""
+    """Issues by level, as SARIF calls the levels; `suppressed` and `unchanged` ones are in none of them."""
 
     error: int = 0
     warning: int = 0
     note: int = 0
+    suppressed: int = 0
+    unchanged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +108,23 @@ def first_line(text: str) -> str:
     return line if len(line) <= MOST_MESSAGE else f"{line[: MOST_MESSAGE - 1]}…"
 
 
-def line_span(line: int, column: int = 1, end_column: int = 0) -> Span | None:
-    """The span of a one-based line, from a one-based column; None for what is no line."""
-    if not 1 <= line <= 10_000_000:
+def line_span(line: int, column: int = 0, end_column: int = 0) -> Span | None:
+    """The span of a one-based line, from a one-based column where there is one; None for what is no line."""
+    if not 1 <= line <= MOST_LINE:
         return None
-    start = max(min(column, 100_000), 1) - 1
-    return Span(line - 1, start, line - 1, max(min(end_column, 100_000) - 1, start + 1))
+    if not 1 <= column <= MOST_LINE:
+        return Span(line - 1, 0, line, 0)
+    return Span(line - 1, column - 1, line - 1, max(min(end_column, MOST_LINE) - 1, column))
+
+
+def invalid(kind: str, message: str, *more: Problem) -> ToolReport:
+    """A report that is read and says nothing that can be used."""
+    return ToolReport(kind, problems=(*more, Problem("artifact-invalid", message, TOP)))
+
+
+def excess(text: str) -> Problem | None:
+    """Why a JSON text may take too much memory; its commas are counted, those in texts too."""
+    values = text.count(",")
+    if values <= MOST_VALUES:
+        return None
+    return Problem("artifact-unreadable", f"it may hold {values} values; at most {MOST_VALUES} are read")
