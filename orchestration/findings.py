@@ -33,6 +33,19 @@ class Span(NamedTuple):
     end_column: int
 
 
+MOST_LINE = 10_000_000
+"""Of a file; a column neither is larger."""
+
+
+def line_span(line: int, column: int = 0, end_column: int = 0) -> Span | None:
+    """The span of a one-based line, from a one-based column where there is one; None for what is no line."""
+    if not 1 <= line <= MOST_LINE:
+        return None
+    if not 1 <= column <= MOST_LINE:
+        return Span(line - 1, 0, line, 0)
+    return Span(line - 1, column - 1, line - 1, max(min(end_column, MOST_LINE) - 1, column))
+
+
 class Fix(NamedTuple):
     """One way to mend a finding: what a person reads, and the words after `phasekeeper` that do it."""
 

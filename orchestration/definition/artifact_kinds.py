@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from ..evidence.report_readers import read_text
 from ..findings import Span
 from ..formats.json_text import ParsedText, locate_json, read_json
 from ..formats.patch import locate_in_patch, read_patch
@@ -64,6 +66,9 @@ KINDS: dict[str, ArtifactKind] = {
     "text": ArtifactKind("any text", _read_text),
     FILES: ArtifactKind("files that only have to be there", None),
     "patch": ArtifactKind("a diff", read_patch, locate_in_patch),
+    "junit": ArtifactKind("test results: JUnit XML", partial(read_text, "junit")),
+    "coverage": ArtifactKind("coverage: Cobertura, LCOV, coverage.py's JSON", partial(read_text, "coverage")),
+    "sarif": ArtifactKind("issues of a linter or scanner: SARIF 2.1.0", partial(read_text, "sarif")),
 }
 KINDS_AND_DIALECTS: Mapping[str, ArtifactKind | Dialect] = ChainMap[str, Any](DIALECTS, KINDS)
 """All words that `kind:` may have, a live view of both registries."""

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..findings import Problem, SourcePlace, SourceProblem, Span
-from ..formats.json_text import read_json
+from ..findings import Problem, SourcePlace, SourceProblem, Span, line_span
 from ..formats.xml_text import read_elements
 from .tool_report import (
     MOST_ISSUES,
@@ -23,9 +22,8 @@ from .tool_report import (
     CoverageCounts,
     FileCoverage,
     ToolReport,
-    excess,
     invalid,
-    line_span,
+    json_document,
 )
 
 KIND = "coverage"
@@ -205,9 +203,7 @@ def _add_lcov_line(file: _File, key: str, parts: Sequence[str]) -> None:
 
 
 def _read_json(text: str) -> ToolReport:
-    if why := excess(text):
-        return ToolReport(KIND, problems=(why,))
-    document = read_json(text)
+    document = json_document(text)
     if not document.readable:
         return ToolReport(KIND, problems=document.problems)
     said: Any = document.data.get("files") if isinstance(document.data, dict) else None

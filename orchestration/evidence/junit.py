@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..findings import Problem, SourcePlace, SourceProblem, Span
+from ..findings import Problem, SourcePlace, SourceProblem, Span, line_span
 from ..formats.xml_text import read_elements
 from .stack_places import places_in
 from .tool_report import (
@@ -25,7 +25,6 @@ from .tool_report import (
     ToolReport,
     first_line,
     invalid,
-    line_span,
 )
 
 KIND = "junit"

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from ..findings import Problem
+from ..formats.json_text import ParsedText
 from ..vfs.xml_encoding import decode_xml
 from .coverage import read_coverage
 from .junit import read_junit
@@ -20,6 +21,12 @@ READERS: Mapping[str, Callable[[str], ToolReport]] = {
     "coverage": read_coverage,
     "sarif": read_sarif,
 }
+
+
+def read_text(kind: str, text: str) -> ParsedText:
+    """A report in a text as an artifact's data, with what it says of source files."""
+    report = READERS[kind](text)
+    return ParsedText(dict(report.data), report.problems, report.readable, report.issues)
 
 
 def read_report(kind: str, data: bytes) -> ToolReport:

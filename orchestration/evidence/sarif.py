@@ -12,23 +12,22 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from ..findings import Problem, Severity, SourcePlace, SourceProblem, Span
-from ..formats.json_text import read_json
+from ..findings import Problem, Severity, SourcePlace, SourceProblem, Span, line_span
 from .tool_report import (
     MOST_ISSUES,
     MOST_NAME,
     TOP,
     IssueCounts,
     ToolReport,
-    excess,
     first_line,
     invalid,
-    line_span,
+    json_document,
 )
 
 KIND = "sarif"
 VERSION = "2.1.0"
 _LEVELS = ("error", "warning", "note")
+_OTHER_KINDS = ("notApplicable", "pass", "review", "open", "informational")
 _MOST_BASES = 8
 """Bases of bases that are followed."""
 _Object = Mapping[str, Any]
@@ -36,9 +35,7 @@ _Object = Mapping[str, Any]
 
 def read_sarif(text: str) -> ToolReport:
     """The report in a text; of its issues the first 500 are told."""
-    if why := excess(text):
-        return ToolReport(KIND, problems=(why,))
-    document = read_json(text)
+    document = json_document(text)
     if not document.readable:
         return ToolReport(KIND, problems=document.problems)
     log = _object(document.data)
@@ -96,7 +93,7 @@ class _RunReader:
 
     def level(self, result: _Object) -> str:
         """error, warning or note of what counts; suppressed, unchanged or none of what does not."""
-        if result.get("kind", "fail") != "fail":
+        if result.get("kind") in _OTHER_KINDS:
             return "none"
         level = result.get("level")
         if level is None:
@@ -139,7 +136,7 @@ class _RunReader:
         return _text(name)[:MOST_NAME]
 
     def _rule_level(self, result: _Object) -> str:
-        """The level where the result has none (3.27.10): as the invocation has it, as the rule, or warning."""
+        """The level where the result has none (3.27.10): the invocation's, the rule's, or warning."""
         rule = self._rule(result)
         name = _text(rule.get("id")) or self._rule_id(result)
         if name in self._levels:
@@ -200,8 +197,7 @@ def _overrides(run: _Object) -> list[tuple[str, str]]:
 def _is_suppressed(result: _Object) -> bool:
     """True if somebody let it pass, and nobody is still looking or has said no (3.27.23, 3.35.3)."""
     suppressions = [_object(each) for each in _list(result.get("suppressions"))]
-    states = {each.get("status", "accepted") for each in suppressions}
-    return states == {"accepted"}
+    return bool(suppressions) and all(each.get("status", "accepted") == "accepted" for each in suppressions)
 
 
 def _path(uri: str) -> str:

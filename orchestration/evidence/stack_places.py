@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from ..findings import SourcePlace
-from .tool_report import line_span
+from ..findings import SourcePlace, line_span
 
 _MOST = 40
 """Places of one text that are looked at."""

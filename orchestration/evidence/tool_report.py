@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..findings import NO_DATA, Problem, SourceProblem, Span
+from ..formats.json_text import ParsedText, read_json
 
 MOST_REPORT_BYTES = 32 << 20
 """A larger report is not read."""
@@ -17,8 +18,6 @@ MOST_PLACES = 8
 """Places of one issue that are looked for."""
 MOST_NAME, MOST_MESSAGE = 200, 300
 """Characters."""
-MOST_LINE = 10_000_000
-"""Of a source file; a column neither is larger."""
 MOST_VALUES = 1_000_000
 """JSON that may hold more is not read."""
 TOP = Span(0, 0, 0, 1)
@@ -108,23 +107,21 @@ def first_line(text: str) -> str:
     return line if len(line) <= MOST_MESSAGE else f"{line[: MOST_MESSAGE - 1]}…"
 
 
-def line_span(line: int, column: int = 0, end_column: int = 0) -> Span | None:
-    """The span of a one-based line, from a one-based column where there is one; None for what is no line."""
-    if not 1 <= line <= MOST_LINE:
-        return None
-    if not 1 <= column <= MOST_LINE:
-        return Span(line - 1, 0, line, 0)
-    return Span(line - 1, column - 1, line - 1, max(min(end_column, MOST_LINE) - 1, column))
-
-
 def invalid(kind: str, message: str, *more: Problem) -> ToolReport:
     """A report that is read and says nothing that can be used."""
     return ToolReport(kind, problems=(*more, Problem("artifact-invalid", message, TOP)))
 
 
-def excess(text: str) -> Problem | None:
-    """Why a JSON text may take too much memory; its commas are counted, those in texts too."""
+def json_document(text: str) -> ParsedText:
+    """The value of a JSON text that cannot take too much memory; its commas are counted, those in texts too.
+
+    One that contradicts itself is not readable here: nobody knows what the tool wrote.
+    """
     values = text.count(",")
-    if values <= MOST_VALUES:
-        return None
-    return Problem("artifact-unreadable", f"it may hold {values} values; at most {MOST_VALUES} are read")
+    if values > MOST_VALUES:
+        said = f"it may hold {values} values; at most {MOST_VALUES} are read"
+        return ParsedText(None, (Problem("artifact-unreadable", said),), False)
+    document = read_json(text)
+    if any(problem.code == "artifact-contradictory" for problem in document.problems):
+        return document._replace(data=None, readable=False)
+    return document

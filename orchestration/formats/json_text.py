@@ -16,7 +16,7 @@ from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssu
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
-from ..findings import Problem, Span
+from ..findings import Problem, SourceProblem, Span
 
 MAX_JSON_DEPTH = 200
 # A hostile file could hold a million mistakes; nobody reads more than this many of one file.
@@ -26,11 +26,15 @@ MAX_DOTTED_PARTS = 50
 
 
 class ParsedText(NamedTuple):
-    """The value of a text. An empty text is not readable and has no problem."""
+    """The value of a text. An empty text is not readable and has no problem.
+
+    `source_problems` are what a tool's report says of source files.
+    """
 
     data: object
     problems: tuple[Problem, ...]
     readable: bool
+    source_problems: tuple[SourceProblem, ...] = ()
 
 
 def span_between(text: str, start: int, end: int) -> Span:

@@ -119,6 +119,7 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     assert read
     document = reader.parse_cached(declared.kind, file, read)
     reader.add_findings(file.path, document.problems)
+    reader.add_source_problems(file.path, document.source_problems)
     if not document.readable:
         # Without a problem it is YAML that is all comments.
         wrong = any(problem.code == "artifact-invalid" for problem in document.problems)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..definition.artifact_kinds import KINDS
 from ..definition.ratchets import Ratchet
-from ..findings import NO_DATA, Finding, Problem, Severity, Span, finding
+from ..evidence.source_files import findings_at_sources
+from ..findings import NO_DATA, Finding, Problem, Severity, SourceProblem, Span, finding
 from ..states import ArtifactStatus
 from ..vfs.files import MEBIBYTE, Entry, File, Files, digest_of, is_below_root, join, name_in, natural, parent
 from ..vfs.glob import TooManyFolders, fits, glob, leads_to
@@ -158,7 +159,7 @@ class RunReader:
 
     `parsed` may be shared between runs and times: it is keyed by kind and digest. Like the rest it is an
     unguarded dict, for one thread at a time; threads that evaluate side by side need one each. Where `asked`
-    is a dict it grows by each question.
+    is a dict it grows by each question. `root` is the root's absolute path, "" where nobody knows it.
     """
 
     files: Files
@@ -167,6 +168,7 @@ class RunReader:
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     asked: dict[Question, object] | None = None
+    root: str = ""
     _bytes: int = 0
     _read: dict[str, File] = field(default_factory=dict)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
@@ -287,6 +289,27 @@ class RunReader:
         # Only a file this small can be nothing but blanks; it is worth a look.
         file = self.files.read(path)
         return bool(file.size) and (file.text is None or bool(file.text.strip()))
+
+    @_note_question
+    def first_files(self, what: str, paths: tuple[tuple[str, ...], ...]) -> list[str]:
+        """Of each list of paths the first that is a file, "" where none is; they are part of the revision."""
+        kinds: dict[str, bool] = {}
+
+        def is_file(path: str) -> bool:
+            if path not in kinds:
+                entry = self.files.entry(path)
+                kinds[path] = entry is not None and entry.kind == "file"
+            return kinds[path]
+
+        first = [next(filter(is_file, each), "") for each in paths]
+        self.reads[f"{what}: sources"] = digest_of("\n".join(first))
+        return first
+
+    def add_source_problems(self, path: str, problems: Sequence[SourceProblem]) -> None:
+        """Tell what a tool's report at a path says, each at the source line that it names."""
+        if problems:
+            first_files = partial(self.first_files, path)
+            self.findings += findings_at_sources(problems, path, self.root, first_files)
 
     def parse_cached(self, kind: str, file: File, parse: Callable[[str], Any]) -> Any:
         """`parse(text)` of a file, done once for each content."""

@@ -43,11 +43,11 @@ def read_run(
 ) -> Snapshot:
     """The run in the folder `run` (relative to the root, "" for the root itself) as its files show it now.
 
-    `claims` are the live ones; `verify` tells which decisions a person made, `committed` what the commit
-    HEAD holds; `parsed` keeps parse results between calls.
+    `root` is its absolute path; `claims` are the live ones; `verify` tells which decisions a person made,
+    `committed` what the commit HEAD holds; `parsed` keeps parse results between calls.
     """
     asked: dict[Question, object] | None = {} if workflow.reports.files else None
-    reader = RunReader(files, {} if parsed is None else parsed, committed, asked=asked)
+    reader = RunReader(files, {} if parsed is None else parsed, committed, asked=asked, root=root)
     path = join(run, JOURNAL) or JOURNAL
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):

@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import NamedTuple, Protocol
 
 from ..findings import Problem
+from .xml_encoding import decode_xml
 
 MEBIBYTE = 1 << 20
 MAX_BYTES = 8 * MEBIBYTE
@@ -176,7 +177,7 @@ def natural(name: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def decode(path: str, raw: bytes, mtime_ns: int = 0) -> File:
-    """The File for bytes read from `path`: UTF-8, a byte order mark dropped.
+    """The File for bytes read from `path`: UTF-8, a byte order mark dropped. XML is as its declaration says.
 
     Anything else, and more than `MAX_BYTES`, is a File without text whose problem says why.
     """
@@ -184,7 +185,10 @@ def decode(path: str, raw: bytes, mtime_ns: int = 0) -> File:
     if len(raw) > MAX_BYTES:
         return too_large(path, len(raw), digest, mtime_ns)
     try:
-        text = raw.decode("utf-8-sig")
+        text = decode_xml(raw) if path.endswith(".xml") else raw.decode("utf-8-sig")
+    except LookupError as error:
+        problem = Problem("artifact-unreadable", f"its encoding {error.args[0]} is not known")
+        return File(path, True, None, digest, len(raw), mtime_ns, problem)
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8", "replace")
         message = f"not UTF-8: byte 0x{raw[error.start]:02x} in line {before.count(chr(10)) + 1}"
