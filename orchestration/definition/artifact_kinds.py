@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..evidence.report_readers import read_text
+from ..evidence.report_readers import READERS, read_text
 from ..findings import Span
 from ..formats.json_text import ParsedText, locate_json, read_json
 from ..formats.patch import locate_in_patch, read_patch
@@ -32,7 +32,8 @@ def _nowhere(text: str, path: tuple[str | int, ...], key: bool = False) -> Span 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    """The reader of one kind of file. `about` names it in completion.
+    """The reader of one kind of file. `about` names it in completion, `fields` are the keys of its data with
+    what they mean; any other keys may stand there where it has none.
 
     `read` is None where nothing in the files is read. `locate` gives the span of the value at a path of the
     data, or of its key; None where that cannot be told.
@@ -41,6 +42,7 @@ class ArtifactKind:
     about: str
     read: Callable[[str], ParsedText] | None
     locate: Callable[[str, tuple[str | int, ...], bool], Span | None] = _nowhere
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def _read_markdown(text: str) -> ParsedText:
@@ -62,13 +64,24 @@ def _read_text(text: str) -> ParsedText:
 KINDS: dict[str, ArtifactKind] = {
     "json": ArtifactKind("an object of JSON", read_json, locate_json),
     "yaml": ArtifactKind("an object of YAML", read_yaml_data, locate_yaml),
-    "markdown": ArtifactKind("its headings and fields", _read_markdown),
-    "text": ArtifactKind("any text", _read_text),
-    FILES: ArtifactKind("files that only have to be there", None),
-    "patch": ArtifactKind("a diff", read_patch, locate_in_patch),
-    "junit": ArtifactKind("test results: JUnit XML", partial(read_text, "junit")),
-    "coverage": ArtifactKind("coverage: Cobertura, LCOV, coverage.py's JSON", partial(read_text, "coverage")),
-    "sarif": ArtifactKind("issues of a linter or scanner: SARIF 2.1.0", partial(read_text, "sarif")),
+    "markdown": ArtifactKind(
+        "its headings and fields",
+        _read_markdown,
+        fields={
+            "text": "the whole text",
+            "fields": "the values of its fields, by name",
+            "headings": "the texts of its headings",
+        },
+    ),
+    "text": ArtifactKind("any text", _read_text, fields={"text": "the whole text"}),
+    FILES: ArtifactKind("files that only have to be there", None, fields={"paths": "the paths of the files"}),
+    "patch": ArtifactKind(
+        "a diff", read_patch, locate_in_patch, {"files": "the paths of the files that are changed"}
+    ),
+    **{
+        kind: ArtifactKind(reader.about, partial(read_text, kind), fields=reader.fields)
+        for kind, reader in READERS.items()
+    },
 }
 KINDS_AND_DIALECTS: Mapping[str, ArtifactKind | Dialect] = ChainMap[str, Any](DIALECTS, KINDS)
 """All words that `kind:` may have, a live view of both registries."""

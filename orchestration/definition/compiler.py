@@ -290,6 +290,8 @@ def _check_rule(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
 def _check_artifact(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
     if ("paths" in entry) == ("listed" in entry):
         errors.add(name, "an artifact has either paths or listed")
+    if entry.get("thresholds") and entry.get("kind") != "coverage":
+        errors.add(name, "thresholds are for an artifact of the kind coverage")
     for want in entry.get("require", {}).values():
         if isinstance(want, LocatedText) and want not in REQUIRED_TYPES:
             message = f"{str(want)!r} is no type{did_you_mean(want, REQUIRED_TYPES)}"
@@ -316,6 +318,13 @@ def _check_ratchet(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> No
     given = [way for way in _RATCHETS if entry.get(way)]
     if len(given) != 1 and given != ["limit", "count"]:
         errors.add(entry.node, f"a ratchet has one of {_RATCHET_WORDS}, or limit and count")
+
+
+def _check_thresholds(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
+    at: Any
+    for at, least in entry.items():
+        if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0 <= least <= 1:
+            errors.add(at, f"a threshold of {at} is a number from 0 to 1, as 0.8")
 
 
 def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
@@ -346,6 +355,7 @@ def _bad_parameter(default: Any, least: Any, most: Any, words: Any) -> str:
 _CHECKS: dict[str, Callable[[LocatedMap, Any, DefinitionErrors], None]] = {
     "rule": _check_rule,
     "artifact": _check_artifact,
+    "thresholds": _check_thresholds,
     "parameter": _check_parameter,
     "ratchet": _check_ratchet,
     "marker": _check_marker,

@@ -108,6 +108,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """The least that tests must cover, from 0 to 1; None asks for nothing."""
+
+    lines: float | None = key(TYPED, "of the lines, from 0 to 1")
+    branches: float | None = key(TYPED, "of the branches, from 0 to 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
     id: str
     paths: tuple[str, ...] = key(list_of(TEXT), "the first that exists counts; /x is from the root")
@@ -118,6 +126,9 @@ class Artifact:
         "paths that must be there, with their types",
     )
     words: Mapping[str, tuple[str, ...]] = key(map_of(list_of(TEXT)), _WORDS)
+    thresholds: Thresholds | None = key(
+        struct("thresholds"), "coverage only: what must at least be covered; below it the artifact is invalid"
+    )
     schema: str = key(TEXT, "path of a JSON Schema, from the definition's root")
     defaults: Mapping[str, Any] = key(MAPPING, "laid under the data")
     optional: bool = key(BOOL, "missing is no finding")

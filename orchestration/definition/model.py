@@ -28,6 +28,7 @@ from .inputs import (
     Reports,
     Runs,
     StateFile,
+    Thresholds,
 )
 from .origins import ValueOrigins
 from .ratchets import Ratchet
@@ -382,6 +383,7 @@ MODELS: dict[str, type] = {
     "phase rule": PhaseRule,
     "parameter": Parameter,
     "artifact": Artifact,
+    "thresholds": Thresholds,
     "reports": Reports,
     "report form": ReportForm,
     "limit": Limit,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..definition.artifact_kinds import KINDS
 from ..definition.model import Workflow
 from ..definition.reader import DefinitionPlace
 from ..expressions.language import Expression, Template
@@ -124,6 +125,24 @@ def _calls(workflow: Workflow) -> Iterator[tuple[Expression, SyntaxNode]]:
         for node in walk(expression.tree):
             if node.kind in (Kind.CALL, Kind.METHOD, Kind.BINARY):
                 yield expression, node
+
+
+# ---- keys of artifacts ------------------------------------------------------------------------
+
+
+def _artifact_keys(workflow: Workflow) -> Iterator[Fault]:
+    """Keys that the data of an artifact's kind never has, however its file is written."""
+    for expression in expressions(workflow):
+        for (head, *rest), offset in expression.reads:
+            artifact = workflow.artifacts.get(head)
+            kind = KINDS.get(artifact.kind) if artifact and not artifact.listed else None
+            if artifact is None or kind is None or not kind.fields or not rest:
+                continue
+            name, known = rest[0], [*kind.fields, *artifact.defaults]
+            if name not in known:
+                said = f"{head} is of the kind {artifact.kind}, which has no {name!r}"
+                said += did_you_mean(name, known)
+                yield Fault(expression, said, offset=offset, data=misspelling(name, known))
 
 
 # ---- null, has, size --------------------------------------------------------------------------
@@ -275,4 +294,6 @@ _GIVES: dict[str, Thing] = {
 }
 
 
-FIELD_CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (_comparisons, _patterns, _unknown_fields)
+FIELD_CHECKS: tuple[Callable[[Workflow], Iterator[Fault]], ...] = (
+    _comparisons, _patterns, _unknown_fields, _artifact_keys,
+)  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from ..definition.artifact_kinds import FILES, KINDS
 from ..definition.inputs import Artifact
+from ..evidence.report_readers import read_text
 from ..expressions.queries import dig
 from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps
@@ -45,6 +46,8 @@ _OF_SCHEMA: Mapping[str, str] = {
     "boolean": "bool", "integer": "int", "number": "number",
     "string": "string", "array": "list", "object": "map",
 }  # fmt: skip
+_INVALID = ("artifact-invalid", "coverage-low")
+"""Codes of problems with which a text was read, and is not what it has to be."""
 _Want = str | tuple[str, ...]
 
 
@@ -115,14 +118,12 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
             return _invalidate(artifact, f"holds no {DIALECTS[declared.kind].lacks}", reader)
         reader.add_findings(file.path, plan.problems)
         return artifact._replace(state=ArtifactStatus.VALID, data=plan)
-    read = KINDS[declared.kind].read
-    assert read
-    document = reader.parse_cached(declared.kind, file, read)
+    document = _parse(declared, file, reader)
     reader.add_findings(file.path, document.problems)
     reader.add_source_problems(file.path, document.source_problems)
     if not document.readable:
         # Without a problem it is YAML that is all comments.
-        wrong = any(problem.code == "artifact-invalid" for problem in document.problems)
+        wrong = any(problem.code in _INVALID for problem in document.problems)
         broken = artifact._replace(state=ArtifactStatus.INVALID) if wrong else artifact
         return broken if document.problems else _blank(declared, artifact, reader)
     artifact, data = artifact._replace(raw=document.data), clean(document.data)
@@ -136,6 +137,22 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     reader.add_findings(file.path, unknown.problems)
     data = lay_under(data, dict(declared.defaults))
     return artifact._replace(state=ArtifactStatus.VALID, data=data, unknown=unknown.paths)
+
+
+def _parse(declared: Artifact, file: File, reader: RunReader) -> ParsedText:
+    """The text as its kind reads it; coverage below a threshold of the definition says nothing."""
+    least = declared.thresholds
+    if least is None:
+        read = KINDS[declared.kind].read
+        assert read
+        return reader.parse_cached(declared.kind, file, read)
+    thresholds = {
+        name: number
+        for name, number in (("lines", least.lines), ("branches", least.branches))
+        if number is not None
+    }
+    kind = f"{declared.kind} from {thresholds}"
+    return reader.parse_cached(kind, file, lambda text: read_text(declared.kind, text, thresholds))
 
 
 def read_plan(kind: str, file: File, reader: RunReader) -> Plan | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ....orchestration.definition.artifact_kinds import KINDS
 from ....orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS
 from ....orchestration.expressions.tokens import MACROS, Lexeme, tokens
 from ....orchestration.lint.expressions import OF_RECORDS, OF_TASKS, STAGE_FIELDS, TASK_FIELDS
@@ -147,7 +148,10 @@ def _parts_of(declared: DeclaredNames, name: str) -> Mapping[str, str]:
         return words.RECORD
     if value.startswith("open_stage("):
         return STAGE_FIELDS
-    return words.PLAN if declared.values.get(("artifacts", name, "kind")) in DIALECTS else {}
+    kind = declared.values.get(("artifacts", name, "kind"), "")
+    if kind in DIALECTS:
+        return words.PLAN
+    return KINDS[kind].fields if kind in KINDS else {}
 
 
 def _beginnings(declared: DeclaredNames) -> Items:

@@ -141,7 +141,7 @@ def test_names_and_words_are_those_that_the_key_takes(line: str, below: str, exp
         ("check.", list(words.RECORD)),
         ("stage.", list(STAGE_FIELDS)),
         ("plan.", list(words.PLAN)),
-        ("text.", []),
+        ("text.", ["text", "fields", "headings"]),
         ("state.", []),
     ],
 )
@@ -177,7 +177,7 @@ def test_keys_say_what_they_hold_and_whether_they_are_needed() -> None:
     }
     assert told["kind"] == (
         "how it is read",
-        "one of json, yaml, markdown, text, files, patch, master-plan; it is needed",
+        "one of json, yaml, markdown, text, files, patch, junit, coverage, sarif, master-plan; it is needed",
     )
     assert told["of"][1] == "a list, each a name"
     rules = {each.label: each.documentation for each in completions_after("    r", "  draft:\n")}
