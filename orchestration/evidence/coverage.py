@@ -31,11 +31,13 @@ MEASURES = ("lines", "branches")
 """What a threshold may be set for."""
 _CONDITIONS = re.compile(r"\(([0-9]{1,9})/([0-9]{1,9})\)")
 _COUNT = re.compile(r"[0-9]{1,18}")
+_MOST_LINES = 1_000_000
+"""Of an LCOV tracefile."""
 _MOST_RANGES = 50
 _SHOWN_RANGES = 5
 
 
-@dataclass
+@dataclass(slots=True)
 class _File:
     """What is known of a source file so far: lines by number to whether they were reached, branches likewise.
 
@@ -134,7 +136,7 @@ def _read_cobertura(text: str) -> ToolReport:
 
 
 class _CoberturaReader:
-    """Collector of the lines of all classes, whether they stand in a class or in its methods."""
+    """Collector of the lines of classes. Those of methods are told once more there, or are no statements."""
 
     def __init__(self) -> None:
         self.root = ""
@@ -142,6 +144,7 @@ class _CoberturaReader:
         self.folders: list[str] = []
         self._file: _File | None = None
         self._folder: list[str] | None = None
+        self._in_method = False
 
     def start(self, name: str, attributes: Mapping[str, str], at: Span) -> None:
         self.root = self.root or name
@@ -149,7 +152,14 @@ class _CoberturaReader:
             self._file = self.files[attributes["filename"]]
         elif name == "source" and len(self.folders) < MOST_PLACES:
             self._folder = []
-        elif name == "line" and self._file and (line := _count(attributes.get("number"))):
+        elif name == "method":
+            self._in_method = True
+        elif (
+            name == "line"
+            and self._file
+            and not self._in_method
+            and (line := _count(attributes.get("number")))
+        ):
             self._file.reach(line, _count(attributes.get("hits")) > 0)
             conditions = _CONDITIONS.search(attributes.get("condition-coverage", ""))
             if conditions:
@@ -162,6 +172,8 @@ class _CoberturaReader:
     def end(self, name: str) -> None:
         if name == "class":
             self._file = None
+        elif name == "method":
+            self._in_method = False
         elif name == "source" and self._folder is not None:
             self.folders.append("".join(self._folder).strip())
             self._folder = None
@@ -172,6 +184,10 @@ class _CoberturaReader:
 
 def _read_lcov(text: str) -> ToolReport:
     """A tracefile. Of one that was cut off nothing counts: what is missing may be what was not reached."""
+    count = text.count("\n")
+    if count > _MOST_LINES:
+        said = f"the report has {count} lines; at most {_MOST_LINES} are read"
+        return ToolReport(KIND, problems=(Problem("artifact-unreadable", said),))
     files: dict[str, _File] = defaultdict(_File)
     file: _File | None = None
     for line in text.split("\n"):

@@ -9,8 +9,10 @@ that something failed in it and holds no such case.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ..findings import Problem, SourcePlace, SourceProblem, Span, line_span
@@ -34,12 +36,12 @@ _FLAKY = frozenset({"flakyFailure", "flakyError"})
 _FAILED_WORDS = frozenset({"failed", "failure", "fail", "error", "errored", "broken"})
 _SKIPPED_WORDS = frozenset({"skipped", "disabled", "ignored", "notrun", "suppressed", "pending", "todo"})
 _PATH = re.compile(r"[^\s:*?]+[/\\][^\s:*?]*\.\w{1,6}")
-_DEPENDENCIES = re.compile(r"[/\\](?:node_modules|site-packages|dist-packages)[/\\]")
+_DEPENDENCIES = re.compile(r"(?:^|[/\\])(?:node_modules|site-packages|dist-packages)[/\\]")
 _MOST_TEXT = 8 * 1024
 """Characters of a failure's text that are kept from its beginning, and as many from its end."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Case:
     """The test case that is being read. `outcomes` are the names of its failures."""
 
@@ -64,13 +66,47 @@ class _Case:
 
 @dataclass
 class _Suite:
-    """A suite that is open: what it says failed in it, and what did so far."""
+    """A suite that is open: how much it says there is in it and failed, and what came so far.
+
+    `ends` are those of its own cases in their order, each with the case's class and name.
+    """
 
     name: str
     file: str
+    tests: int
     declared: int
     at: Span
     failed: int = 0
+    ends: list[tuple[str, str, CaseCounts]] = field(default_factory=list)
+
+    def counted_ends(self) -> list[tuple[str, str, CaseCounts]]:
+        """The ends that count. pytest-rerunfailures writes each try as a case of the same name, all but the
+        last without an outcome: then there are as many tests as names by the suite's word, and more cases.
+        """
+        if self.tests >= len(self.ends):
+            return self.ends
+        tries: dict[tuple[str, str], list[CaseCounts]] = {}
+        for classname, name, end in self.ends:
+            tries.setdefault((classname, name), []).append(end)
+        return (
+            [(*key, _last_of(ends)) for key, ends in tries.items()] if len(tries) == self.tests else self.ends
+        )
+
+
+def _last_of(ends: Sequence[CaseCounts]) -> CaseCounts:
+    """What several tries came to: a failure if any is told, else as the last one."""
+    last = next((end for end in ends if end.failed), ends[-1])
+    return last._replace(flaky=1) if len(ends) > 1 and last.passed else last
+
+
+@cache
+def _end(failed: bool, is_error: bool, is_skipped: bool, is_flaky: bool) -> CaseCounts:
+    """The end of one case; the worst of what is told of it."""
+    skipped = is_skipped and not failed
+    passed = not (failed or skipped)
+    return CaseCounts(
+        1, int(passed), int(failed), int(failed and is_error), int(skipped), int(passed and is_flaky)
+    )
 
 
 def read_junit(text: str) -> ToolReport:
@@ -117,7 +153,8 @@ class _JunitReader:
         if name in _SUITES:
             declared = _number(attributes.get("failures")) + _number(attributes.get("errors"))
             file = attributes.get("file") or attributes.get("filepath") or ""
-            self._suites.append(_Suite(attributes.get("name", ""), file, declared, at))
+            tests = _number(attributes.get("tests"))
+            self._suites.append(_Suite(attributes.get("name", ""), file, tests, declared, at))
         elif name == "testcase":
             self._cases.append(self._case(attributes, at))
         elif parent == "testcase" and self._cases:
@@ -139,47 +176,57 @@ class _JunitReader:
         if name == "testcase" or (parent in _SUITES and name in ("failure", "error")):
             self._count(self._cases.pop())
         elif name in _SUITES:
-            suite = self._suites.pop()
-            if suite.declared and not suite.failed:
-                case = _Case(suite.name or "a suite", "", suite.file, 0, suite.at, ["error"])
-                case.message = f"the suite says that {suite.declared} failed in it, and names none"
-                self._count(case)
-                suite.failed = 1
-            if self._suites:
-                self._suites[-1].failed += suite.failed
+            self._close(self._suites[-1])
+
+    def _close(self, suite: _Suite) -> None:
+        """Count the cases of a suite, and one more where it says that something failed and nothing did."""
+        if suite.declared and not suite.failed:
+            case = _Case(suite.name or "a suite", "", suite.file, 0, suite.at, ["error"])
+            case.message = f"the suite says that {suite.declared} failed in it, and names none"
+            self._count(case)
+        self._suites.pop()
+        if self._suites:
+            self._suites[-1].failed += suite.failed
+        ends = suite.counted_ends()
+        for end, count in Counter(end for _, _, end in ends).items():
+            more = (count * each for each in end)
+            self.counts = CaseCounts(*map(sum, zip(self.counts, more, strict=True)))
+        for classname, name, end in ends[:MOST_NAMES]:
+            names = self.failed if end.failed else self.passed
+            if not end.skipped and len(names) < MOST_NAMES:
+                names.append(_full_name(classname, name))
 
     def _case(self, attributes: Mapping[str, str], at: Span) -> _Case:
-        suite = self._suites[-1] if self._suites else _Suite("", "", 0, at)
+        suite = self._suites[-1]
         line = _number(attributes.get("line"))
         # pytest counts them from zero.
         line += "line" in attributes and suite.name == "pytest"
         classname = attributes.get("classname") or attributes.get("class") or ""
-        # Runners without an attribute for it have the file as the name of the class or the suite.
-        paths = (each for each in (classname, suite.file, suite.name) if _PATH.fullmatch(each))
-        file = attributes.get("file") or suite.file or next(paths, "")
-        case = _Case(attributes.get("name", ""), classname, file, line, at)
-        for word in (attributes.get("status", "").lower(), attributes.get("result", "").lower()):
-            case.outcomes += ["failure"] if word in _FAILED_WORDS else []
-            case.is_skipped |= word in _SKIPPED_WORDS
+        file = attributes.get("file") or suite.file
+        if not file:
+            # Runners without an attribute for it have the file as the name of the class or the suite.
+            file = next((each for each in (classname, suite.name) if _PATH.fullmatch(each)), "")
+        name = attributes.get("name", "")
+        if classname == "test":
+            # node calls each class so, and the suites have the names.
+            classname = ""
+            name = " > ".join([*(each.name for each in self._suites if each.name), name])
+        case = _Case(name[:MOST_NAME], classname[:MOST_NAME], file, line, at)
+        for key in ("status", "result"):
+            if key in attributes:
+                word = attributes[key].lower()
+                case.outcomes += ["failure"] if word in _FAILED_WORDS else []
+                case.is_skipped |= word in _SKIPPED_WORDS
         return case
 
     def _count(self, case: _Case) -> None:
         failed = bool(case.outcomes)
-        skipped = case.is_skipped and not failed
-        passed = not (failed or skipped)
-        one = CaseCounts(
-            1, passed, failed, failed and "failure" not in case.outcomes, skipped, passed and case.is_flaky
-        )
-        self.counts = CaseCounts(*map(sum, zip(self.counts, one, strict=True)))
-        name = _full_name(case)
-        names = self.failed if failed else self.passed
-        if not skipped and len(names) < MOST_NAMES:
-            names.append(name)
-        if failed:
-            for suite in self._suites[-1:]:
-                suite.failed += 1
-            if len(self.issues) < MOST_ISSUES:
-                self.issues.append(_issue(case, name))
+        is_error = "failure" not in case.outcomes
+        suite = self._suites[-1]
+        suite.failed += failed
+        suite.ends.append((case.classname, case.name, _end(failed, is_error, case.is_skipped, case.is_flaky)))
+        if failed and len(self.issues) < MOST_ISSUES:
+            self.issues.append(_issue(case))
 
 
 def _number(text: str | None) -> int:
@@ -195,17 +242,18 @@ def _add_outcome(case: _Case, name: str, attributes: Mapping[str, str]) -> None:
     case.is_flaky |= name in _FLAKY
 
 
-def _full_name(case: _Case) -> str:
-    """A test's class and name; jest repeats the one in the other."""
-    name, classname = case.name[:MOST_NAME], case.classname[:MOST_NAME]
-    if not classname or name.startswith(classname):
+def _full_name(classname: str, name: str) -> str:
+    """A test's class and name; jest and mocha repeat the one in the other."""
+    if not classname or name.startswith(classname) or name.endswith(classname):
         return name
-    return f"{classname}{' > ' if _PATH.fullmatch(classname) else '.'}{name}" if name else classname
+    is_title = " " in classname or _PATH.fullmatch(classname)
+    return f"{classname}{' > ' if is_title else '.'}{name}" if name else classname
 
 
-def _issue(case: _Case, name: str) -> SourceProblem:
+def _issue(case: _Case) -> SourceProblem:
+    name = _full_name(case.classname, case.name)
     text = case.head + case.tail
-    why = _reason(case.message) or _reason(text)
+    why = _reason(case.message, text)
     message = f"{name or 'a test without a name'} failed" + (f": {why}" if why else "")
     # A message of many lines holds the trace where the element has no text.
     traced = places_in(text) or places_in(case.message[: 2 * _MOST_TEXT])
@@ -216,10 +264,15 @@ def _issue(case: _Case, name: str) -> SourceProblem:
     return SourceProblem(Problem("test-failed", message, case.at, data={"test": name}), places)
 
 
-def _reason(text: str) -> str:
-    """Why a test failed, in a line: the first, of a Python traceback the last."""
-    line = first_line(text)
-    return first_line(text.rstrip().rpartition("\n")[2]) if line.startswith("Traceback (") else line
+def _reason(message: str, text: str) -> str:
+    """Why a test failed, in a line: the first that says so, of a Python traceback the last."""
+    why = first_line(message) or first_line(text)
+    if why.startswith("Traceback ("):
+        return first_line((message or text).rstrip().rpartition("\n")[2])
+    if why == "collection failure":
+        errors = [line[1:].strip() for line in text.split("\n") if line.startswith("E ")]
+        return errors[-1] if errors else why
+    return why
 
 
 def _is_of(case: _Case, path: str) -> bool:

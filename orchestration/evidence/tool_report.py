@@ -18,7 +18,7 @@ MOST_PLACES = 8
 """Places of one issue that are looked for."""
 MOST_NAME, MOST_MESSAGE = 200, 300
 """Characters."""
-MOST_VALUES = 1_000_000
+MOST_VALUES = 400_000
 """JSON that may hold more is not read."""
 TOP = Span(0, 0, 0, 1)
 

@@ -19,6 +19,8 @@ from ..findings import Problem, Span
 
 MAX_DEPTH = 200
 """Of elements; reports nest some ten deep."""
+MAX_ELEMENTS = 400_000
+"""A report of 100,000 tests has some; more would be seconds of work each time."""
 MAX_PROLOG = 1 << 20
 """Bytes before the first element; a comment stands there at most."""
 _STEP, _LONG_STEP = 64 * 1024, 1 << 20
@@ -40,7 +42,11 @@ class ElementReader(Protocol):
 
 
 class _RefusedError(Exception):
-    """The document has something that is not read; the message says what."""
+    """The document has something at a line and column that is not read; `reason` says what."""
+
+    def __init__(self, reason: str, place: tuple[int, int]) -> None:
+        super().__init__(reason)
+        self.reason, self.place = reason, place
 
 
 def read_elements(text: str, reader: ElementReader) -> Problem | None:
@@ -57,7 +63,7 @@ def read_elements(text: str, reader: ElementReader) -> Problem | None:
             f"not valid XML: {expat.errors.messages[error.code]}", max(error.lineno - 1, 0), error.offset
         )
     except _RefusedError as error:
-        return _problem(str(error), *feed.place())
+        return _problem(error.reason, *error.place)
     return None
 
 
@@ -84,6 +90,7 @@ class _Feed:
     def __init__(self, reader: ElementReader) -> None:
         self._reader = reader
         self._depth = 0
+        self._count = 0
         self._has_begun = False
         parser = self._parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
@@ -106,7 +113,7 @@ class _Feed:
             self._parser.Parse(data[at : at + step], False)
             at += step
             if not self._has_begun and at > MAX_PROLOG:
-                raise _RefusedError(f"no element stands in its first {MAX_PROLOG} bytes")
+                raise _RefusedError(f"no element stands in its first {MAX_PROLOG} bytes", (0, 0))
         self._parser.Parse(b"", True)
 
     def place(self) -> tuple[int, int]:
@@ -115,14 +122,18 @@ class _Feed:
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_subset: int) -> None:
         if has_subset:
-            raise _RefusedError("the document declares entities or types of its own; such XML is not read")
+            said = "the document declares entities or types of its own; such XML is not read"
+            raise _RefusedError(said, self.place())
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._has_begun = True
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _RefusedError(f"elements are nested more than {MAX_DEPTH} levels deep")
+        self._count += 1
         line, column = self.place()
+        if self._count > MAX_ELEMENTS:
+            raise _RefusedError(f"it has more than {MAX_ELEMENTS} elements", (line, column))
+        if self._depth > MAX_DEPTH:
+            raise _RefusedError(f"elements are nested more than {MAX_DEPTH} levels deep", (line, column))
         self._reader.start(name.rpartition(":")[2], attributes, Span(line, column, line, column + 1))
 
     def _end(self, name: str) -> None:
