@@ -321,10 +321,10 @@ def _check_ratchet(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> No
 
 
 def _check_thresholds(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
-    at: Any
-    for at, least in entry.items():
+    for key, least in entry.items():
         if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0 <= least <= 1:
-            errors.add(at, f"a threshold of {at} is a number from 0 to 1, as 0.8")
+            at = entry.node.child(key) or entry.node
+            errors.add(at, f"a threshold of {key} is a number from 0 to 1, as 0.8")
 
 
 def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:

@@ -33,6 +33,7 @@ _CONDITIONS = re.compile(r"\(([0-9]{1,9})/([0-9]{1,9})\)")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _MOST_LINES = 1_000_000
 """Of an LCOV tracefile."""
+_MOST_FILES = 50_000
 _MOST_RANGES = 50
 _SHOWN_RANGES = 5
 
@@ -65,6 +66,9 @@ def read_coverage(text: str) -> ToolReport:
 
 
 def _report(files: Mapping[str, _File], folders: Sequence[str] = ()) -> ToolReport:
+    if len(files) > _MOST_FILES:
+        said = f"the report is of {len(files)} files; at most {_MOST_FILES} are read"
+        return ToolReport(KIND, problems=(Problem("artifact-unreadable", said),))
     each = tuple(_file_coverage(path, file) for path, file in files.items())
     counts = CoverageCounts(
         _sum(file.lines for file in each), _sum(file.branches for file in each), each, tuple(folders)
@@ -256,7 +260,8 @@ def shortfalls(counts: CoverageCounts, thresholds: Mapping[str, float]) -> list[
     least = thresholds.get("lines")
     if not below or least is None:
         return below
-    files = [file for file in counts.files if _is_below(file.lines, least)]
+    # An empty module has no line, and lacks none.
+    files = [file for file in counts.files if file.lines.total and _is_below(file.lines, least)]
     files.sort(key=lambda file: (file.lines.covered - file.lines.total, file.path))
     return [*below, *(_file_shortfall(file, least, counts.folders) for file in files[:MOST_ISSUES])]
 

@@ -569,6 +569,54 @@ def decisions_without_proof(root: Path) -> None:
     write(root, f"{PLAN_RUN}/.phasekeeper/journal.jsonl", _journal(records))
 
 
+# ---- reports of tools -----------------------------------------------------------------------------
+
+
+def _reports(root: Path, files: Mapping[str, str | bytes]) -> None:
+    """A run that reads these files, each as the kind that its name begins with."""
+    kinds = {name: name.partition(".")[0].partition("-")[0] for name in files}
+    artifacts = "".join(
+        f"  r{number}: {{paths: [{name}], kind: {kind}}}\n"
+        for number, (name, kind) in enumerate(kinds.items())
+    )
+    definition(root, [rule("r0.total == 1")], artifacts=artifacts.rstrip("\n"))
+    for name, text in files.items():
+        (root / "bombs/0" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+@bomb
+def entities_of_entities(root: Path) -> None:
+    more = "".join(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 30))
+    text = f"<!DOCTYPE t [<!ENTITY a0 'ha'>{more}]><testsuite>&a29;</testsuite>"
+    outside = "<!DOCTYPE t [<!ENTITY a SYSTEM 'file:///dev/zero'>]><testsuite>&a;</testsuite>"
+    _reports(root, {"junit-a.xml": text, "junit-b.xml": outside, "coverage.xml": text})
+
+
+@bomb
+def deep_xml(root: Path) -> None:
+    _reports(root, {"junit-a.xml": "<testsuite>" * (FULL // 11), "coverage.xml": "<a>" * (FULL // 3)})
+
+
+@bomb
+def reports_of_millions(root: Path) -> None:
+    cases = "<testsuite>" + "<testcase/>" * (FULL // 11 - 4) + "</testsuite>"
+    results = '{"version": "2.1.0", "runs": [{"results": [' + "{}," * (FULL // 3 - 30) + "{}]}]}"
+    _reports(root, {"junit-a.xml": cases, "coverage.lcov": "SF:a\n" * (FULL // 5), "sarif-a.sarif": results})
+
+
+@bomb
+def failures_at_many_places(root: Path) -> None:
+    trace = "".join(f"{'d/' * 40}f{n}.py:{n}: in a\n" for n in range(1, 50))
+    case = f"<testcase name='a'><failure>{trace}</failure></testcase>"
+    _reports(root, {f"junit-{n}.xml": f"<testsuite>{case * 1_500}</testsuite>" for n in range(3)})
+
+
+@bomb
+def a_report_of_200_megabytes(root: Path) -> None:
+    _reports(root, {"junit-a.xml": ""})
+    sparse(root, "bombs/0/junit-a.xml", 200 * 2**20)
+
+
 # ---- folders --------------------------------------------------------------------------------------
 
 
@@ -698,6 +746,11 @@ FINDINGS = {
     "a-long-journal": "1 run",
     "a-journal-of-broken-lines": "lines; at most 50000 are read",
     "decisions-without-proof": r"and [0-9]+ more such findings",
+    "entities-of-entities": "declares entities or types",
+    "deep-xml": "nested more than 200",
+    "reports-of-millions": "more than 400000 elements",
+    "failures-at-many-places": r"and [0-9]+ more such findings",
+    "a-report-of-200-megabytes": "the file is 200 MB",
     "a-hundred-thousand-files": r"and [0-9]+ more such findings",
     "folders-a-thousand-deep": "1 run",
     "circles-of-links": "1 run",

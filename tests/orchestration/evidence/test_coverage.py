@@ -166,6 +166,13 @@ def test_what_reaches_its_threshold_is_no_shortfall() -> None:
     assert told(found) == []
 
 
+def test_a_file_without_a_line_lacks_none() -> None:
+    text = cobertura(in_class("", "__init__.py") + in_class(MISSED))
+    assert [each.split(":")[0] for each in told(read_report("coverage", text.encode()), lines=0.8)][1:] == [
+        "a.py"
+    ]
+
+
 def test_what_was_not_measured_is_below_every_threshold() -> None:
     found = read_report("coverage", cobertura(in_class(HIT)).encode())
     assert told(found, branches=0.0) == ["no branches were measured; the threshold is 0"]
