@@ -19,7 +19,7 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
-from .partial_saves import GRACE_MS, PartialSaves, is_partial, is_passing, monotonic_ms
+from .partial_saves import GRACE_MS, PartialSaves, is_overwritten, is_partial, is_passing, monotonic_ms
 from .path_index import PathIndex
 from .safe_open import links_on, refusal
 
@@ -37,6 +37,7 @@ class _CachedFile(NamedTuple):
 
     file: File
     sign: StatKey | None
+    inode: int = 0
 
 
 class FileCache:
@@ -296,7 +297,7 @@ class FileCache:
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
         is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
-        self._seen[path] = _CachedFile(bare, sign if is_settled and not file.problem else None)
+        self._seen[path] = _CachedFile(bare, sign if is_settled and not file.problem else None, sign.inode)
         if file.text is None:
             self._texts.drop(path)
         else:
@@ -316,7 +317,11 @@ class FileCache:
         hold = self.saves.holds.get(path)
         before = hold.before if hold else self._last_read(path)
         is_fresh = before or hold or abs(time_ns() - sign.ctime_ns) < GRACE_MS * 1_000_000
-        if self.has_grace and is_fresh and is_partial(before or File(path), now, is_held=bool(hold)):
+        seen = self._seen.get(path)
+        in_place = seen is not None and seen.inode == sign.inode != 0
+        is_half = in_place and before is not None and is_overwritten(before, now)
+        is_half = is_half or is_partial(before or File(path), now, is_held=bool(hold))
+        if self.has_grace and is_fresh and is_half:
             return self.saves.hold(path, before, now) and before is not None
         self.saves.drop(path)
         return False

@@ -1,8 +1,10 @@
 """Saves in progress: which change of a file may be half of one, and how long such a file is held back.
 
 A file that is gone, broken, cut off or shorter than it was may be in the middle of a save: editors rename a
-file away and write it anew, writers truncate it and fill it in parts. It counts as before until it is whole
-or nothing of it changed for `GRACE_MS`. What was only added to, or replaced by a whole file, is not held.
+file away and write it anew, writers truncate it and fill it in parts. So may a text that is written over
+where it lies, as by `rsync --inplace`: its end may be that of before. Such a file counts as before until it
+is whole or nothing of it changed for `GRACE_MS`. What was only added to, or replaced by a whole file, is not
+held.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ MAX_HOLDS = 10_000
 _BEING_SAVED = Problem("artifact-unreadable", "it is being saved")
 _END = 64
 _END_AND_BLANKS = 4 * _END
+_SEAM = 8
+"""Bytes at the end of a text by which it is known again behind what was written over it."""
 _PASSING = re.compile(r"\..*|.*~|#.*#|[0-9]+|sed[0-9A-Za-z]{6}|.*\.(?:tmp|temp|swp|bak)")
 """Names of files that programs make for the time of a save: Vim, Emacs, sed, rsync."""
 _OPEN_FRONT_MATTER = re.compile(r"---[ \t]*\n(?!.*^(?:---|\.\.\.)[ \t]*$)", re.DOTALL | re.MULTILINE)
@@ -143,6 +147,25 @@ def is_partial(before: File, now: File, *, is_held: bool = False) -> bool:
         is_longer = text.startswith("" if not before.exists else text_before or "\0")
         return not (ends_alike or is_longer)
     return False
+
+
+def is_overwritten(before: File, now: File) -> bool:
+    """True if a text that lies where it did is another one up to some place, and from there on as it was.
+
+    So looks a save that goes on, and the whole of one that changed no length. Data is whole or it is none.
+    """
+    if not before.exists or before.problem or now.problem or now.path.endswith(".json"):
+        return False
+    if now.digest == before.digest or now.size < before.size:
+        return False
+    if now.text is None or before.text is None:
+        return True
+    text, text_before = (
+        now.text.encode("utf-8", "surrogatepass"),
+        before.text.encode("utf-8", "surrogatepass"),
+    )
+    size = len(text_before)
+    return text[size - _SEAM : size] == text_before[-_SEAM:] and not text.startswith(text_before)
 
 
 def is_cut_off(path: str, text: str) -> bool:

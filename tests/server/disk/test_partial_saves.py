@@ -10,11 +10,13 @@ from phasekeeper.server.disk.partial_saves import (
     MAX_HOLDS,
     PartialSaves,
     is_cut_off,
+    is_overwritten,
     is_partial,
     is_passing,
 )
 
 PLAN = "# Plan\n\n| Task | Status |\n|---|---|\n" + "".join(f"| t-{n} | [ ] |\n" for n in range(20))
+DONE = PLAN.replace("[ ]", "[x]")
 NOTES = "---\ntitle: Notes\n---\n" + "A line of text.\n" * 9 + "The end.\n"
 DATA = '{"phase": "plan_review", "gates": [{"ok": true}]}'
 
@@ -141,3 +143,27 @@ def test_a_held_file_whose_text_was_let_go_cannot_be_read_meanwhile():
     saves.hold("b", File("b", True, digest="d", size=9), File("b"))
     assert saves.holds["a"].answer == file(PLAN)
     assert saves.holds["b"].answer.refused
+
+
+@pytest.mark.parametrize("at", [1 + PLAN.index("t-0 | ["), PLAN.index("| t-9"), PLAN.index("| t-19") - 60])
+def test_a_text_that_another_is_written_over_may_be_half_of_it(at):
+    end = PLAN.index("\n", at)
+    assert is_overwritten(file(PLAN), file(DONE[:end] + PLAN[end:]))
+    assert is_overwritten(file(PLAN), file("# Name\n" + PLAN[7:] + "and more\n"))
+    # Letters of more bytes than one.
+    assert is_overwritten(file("\u00fc" * 9 + PLAN), file("\u00e9" * 9 + PLAN))
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now"),
+    [
+        ("MASTER_PLAN.md", PLAN, PLAN),
+        ("MASTER_PLAN.md", PLAN, PLAN + "| t-21 | [ ] |\n"),
+        ("MASTER_PLAN.md", PLAN, DONE),
+        ("MASTER_PLAN.md", PLAN, DONE[:-20]),
+        ("MASTER_PLAN.md", None, PLAN),
+        ("state.json", DATA, DATA.replace("plan", "code")),
+    ],
+)
+def test_what_was_added_to_ends_otherwise_or_is_data_is_not(path, before, now):
+    assert not is_overwritten(file(before, path), file(now, path))

@@ -20,6 +20,7 @@ from phasekeeper.server.live.live_root import LiveRoot
 from tests.roots import needs, plan
 
 RUN = ".orchestrator/tasks/books"
+HEADER = "| Order | Task ID | File | Description | Type | Status |\n|---|---|---|---|---|---|\n"
 PLAN = f"{RUN}/MASTER_PLAN.md"
 ROUNDS = 6
 BOUND_S = 120
@@ -97,6 +98,15 @@ def rsync(texts: Texts, number: int) -> None:
     run(texts, "rsync", "-aI", str(texts.other(number)), str(texts.plan))
 
 
+def rsync_in_place(texts: Texts, number: int) -> None:
+    """Without the times of the other file: setting them afterwards is a change of its own."""
+    run(texts, "rsync", "-I", "--inplace", str(texts.other(number)), str(texts.plan))
+
+
+def rsync_of_differences_in_place(texts: Texts, number: int) -> None:
+    run(texts, "rsync", "-I", "--inplace", "--no-whole-file", str(texts.other(number)), str(texts.plan))
+
+
 def copy(texts: Texts, number: int) -> None:
     run(texts, "cp", str(texts.other(number)), str(texts.plan))
 
@@ -119,6 +129,8 @@ PROGRAMS = [
     sed,
     git_checkout,
     rsync,
+    rsync_in_place,
+    rsync_of_differences_in_place,
     copy,
     in_place,
 ]
@@ -181,6 +193,55 @@ def test_a_slow_writer_s_parts_are_told_as_one(root, parts):
                 out.write(content[at : at + size])
 
     assert_each_is_told_once(asyncio.run(saved(root, save)))
+
+
+@pytest.mark.parametrize("parts", [2, 9])
+def test_the_parts_of_a_writer_over_what_was_there_are_told_as_one(root, parts):
+    """As `rsync --inplace` over a slow line: neither of the two texts is on the disk until the end."""
+
+    async def save(engine: Engine, texts: Texts, number: int) -> None:
+        content = texts.other(number).read_bytes()
+        size = len(content) // parts + 1
+        with texts.plan.open("r+b", buffering=0) as out:
+            for at in range(0, len(content), size):
+                await engine.refresh(texts.root, [texts.plan], grace=True)
+                out.write(content[at : at + size])
+            await engine.refresh(texts.root, [texts.plan], grace=True)
+            out.truncate()
+
+    assert_each_is_told_once(asyncio.run(saved(root, save)))
+
+
+def test_a_mix_of_two_plans_is_not_told_as_complete(root):
+    """Of one plan only the first task is open, of the next only the last: half written all are done."""
+    marks = ("| [ ] |\n", *["| [x] |\n"] * 118, "| [x] |\n")
+    row = "| {0} | books-{0} | `{0:05}-step.md` | Step {0} | impl "
+
+    def text(marks: tuple[str, ...]) -> bytes:
+        rows = "".join(row.format(n) + mark for n, mark in enumerate(marks, 1))
+        return f"# Plan\n\n## Phase 1: One\n\n{HEADER}{rows}\n".encode()
+
+    first, second = text(marks), text(marks[::-1])
+    half = len(first) // 2
+
+    async def save(engine: Engine, texts: Texts, number: int) -> None:
+        content = (first, second)[number % 2]
+        if number == 0:
+            texts.plan.write_bytes(content)
+            return
+        with texts.plan.open("r+b", buffering=0) as out:
+            out.write(content[:half])
+            await engine.refresh(texts.root, [texts.plan], grace=True)
+            assert not is_complete(engine, texts)
+            out.write(content[half:])
+
+    def is_complete(engine: Engine, texts: Texts) -> bool:
+        progress = engine.board(texts.root).runs[RUN].progress
+        return progress is None or progress.done == progress.total
+
+    told = asyncio.run(saved(root, save))
+    progress = [run.progress for change in told if (run := change.changed.get(RUN))]
+    assert progress and all(each and each.done == each.total - 1 for each in progress)
 
 
 @pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(f"{path}~")])
