@@ -42,6 +42,51 @@ def test_a_shut_gate_is_told_at_the_line_that_shut_it(root):
     run_with(work)
 
 
+TESTED = """\
+workflow: tested
+runs: {at: [work/*], marker: {file: go.json}}
+artifacts:
+  results: {paths: [/build/junit.xml], kind: junit}
+phase: [{is: work}]
+phases:
+  work: {rules: [{when: results.failed == 0, to: done}]}
+  done: {terminal: complete}
+"""
+PRICE_FAILED = """\
+<testsuite>
+  <testcase name="price"><failure>tests/test_shop.py:2: AssertionError</failure></testcase>
+</testsuite>
+"""
+
+
+def test_a_failing_test_is_told_at_its_own_line_until_the_next_report(root):
+    put(root / ".phasekeeper/workflows/tested.yaml", TESTED)
+    put(root / "work/a/go.json", {})
+    put(root / ".gitignore", "build/\n")
+    report = put(root / "build/junit.xml", PRICE_FAILED)
+    source = put(root / "tests/test_shop.py", "def test_price():\n    assert '😀' == price()\n")
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        (found,) = await client.until(lambda: client.diagnostics.get(source.as_uri()))
+        assert (found["code"], found["message"]) == (
+            "test-failed",
+            "price failed: tests/test_shop.py:2: AssertionError",
+        )
+        assert found["range"] == {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}
+        source.rename(root / "tests/moved.py")
+        (found,) = await client.until(lambda: client.diagnostics.get(report.as_uri()))
+        assert found["range"]["start"] == {"line": 1, "character": 2}
+        assert client.diagnostics[source.as_uri()] == []
+        (root / "tests/moved.py").rename(source)
+        await client.until(lambda: client.diagnostics.get(source.as_uri()))
+        report.write_text("<testsuite>\n  <testcase name='price'/>\n</testsuite>\n")
+        await client.until(lambda: client.diagnostics[source.as_uri()] == [])
+        assert client.diagnostics[report.as_uri()] == []
+
+    run_with(work)
+
+
 def test_a_file_that_is_away_for_a_moment_keeps_its_diagnostics(root, monkeypatch):
     review = task(root, "T1", ok=False) / "review/plan-review.json"
     monkeypatch.setattr(worker, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
