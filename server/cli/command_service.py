@@ -51,7 +51,8 @@ _LOOK_S = 5.0
 """The engine may take so long to look again."""
 _EACH_RUN = 256
 """In a root of up to so many runs each is looked at again before an answer about all, some 0.3 ms each. In a
-bigger one those that were evaluated last are, and of the others what the watcher has heard by then counts."""
+bigger one those that were evaluated last are, and of the others all that was written before was heard of;
+where that cannot be said the command looks itself."""
 _UNREADABLE = "artifact-unreadable"
 """Folders that cannot be listed are told of the root itself, by a look at all of it."""
 
@@ -81,10 +82,12 @@ async def serve_command(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.
 async def _look(hub: Hub, root: Path) -> Mapping[str, Evaluation]:
     """The evaluations of all runs of an open root as its files are now. Raises NoServerAnswer."""
     try:
-        await hub.engine.look_again(root)
+        has_all = await hub.engine.look_again(root)
         runs = hub.engine.board(root).runs
         if len(runs) <= _EACH_RUN:
             await asyncio.gather(*(hub.engine.look_again(root, run) for run in runs))
+        elif not has_all:
+            raise NoServerAnswer
         board = hub.engine.board(root)
     except UsageError:
         raise NoServerAnswer from None

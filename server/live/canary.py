@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -42,6 +43,7 @@ class Canary(events.FileSystemEventHandler):
         self._asked_at: float | None = None
         self._answered_at: float | None = None
         self._limit_s = ANSWER_S
+        self._marks, self._mark, self._passed = 0, "", threading.Event()
 
     def prepare(self) -> Path | None:
         """The folder to be watched by an observer that begins now, created where there is none."""
@@ -70,6 +72,31 @@ class Canary(events.FileSystemEventHandler):
         self._asked_at, self._answered_at = now, None
         os.utime(self.folder / "touched")
         return False
+
+    def pass_mark(self, wait_s: float) -> bool:
+        """Write a mark, and wait until `note` has met it; False when it does not in time.
+
+        An observer that tells of the paths in the order of the writes has told then of all that was written
+        before.
+        """
+        if self.folder is None:
+            return False
+        self._marks += 1
+        mark = self.folder / f"mark-{self._marks}"
+        self._mark, passed = str(mark), self._passed
+        passed.clear()
+        try:
+            mark.touch()
+            mark.unlink()
+        except OSError:
+            return False
+        return passed.wait(wait_s)
+
+    def note(self, path: str) -> bool:
+        """Whether a path is of our own folder. On the thread that reads the system's events."""
+        if path == self._mark:
+            self._passed.set()
+        return self.folder is not None and path.startswith(str(self.folder))
 
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         """The answer: the observer hears."""

@@ -146,14 +146,14 @@ class Engine:
         hints = list(paths)
         await self._on_thread(lambda: self._worker.refresh(root, hints, grace))
 
-    async def look_again(self, root: Path, run: str | None = None) -> None:
+    async def look_again(self, root: Path, run: str | None = None) -> bool:
         """Take in what was saved before this call: the board shows it when this returns.
 
         For who answers a question about one run, or without one about all (`LiveRoot.look_again`). While a
-        file that it is about may be half saved, this waits for it, `MAX_HOLD_MS` at most.
+        file that it is about may be half saved, this waits for it, `MAX_HOLD_MS` at most. True where all runs
+        are as their files were: as far as the system tells of changes, of whomever.
         """
-        told: asyncio.Future[None] = self._submit(lambda result: self._worker.look_again(root, run, result))
-        await told
+        return await self._submit(lambda result: self._worker.look_again(root, run, result))
 
     async def watched_count(self, root: Path) -> int:
         """The number of watched folders of a root."""

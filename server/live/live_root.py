@@ -153,15 +153,18 @@ class LiveRoot:
         self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
         return self._recompute()
 
-    def look_again(self, run: str | None = None) -> RootChange | None:
-        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and for new ones.
+    def look_again(self, run: str | None = None, heard_all: bool = False) -> RootChange | None:
+        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and where not all changes
+        were heard of (thousands of names take long) for new ones.
 
         None when nothing differs. With grace: whoever asks is answered when the run is not `held` any more.
         """
         self._files.has_grace = True
         runs = {run} if run in self._candidates else set([*self._parse_caches][-RECENT_RUNS:])
-        others = (_LIBRARY, _CONFIG) if run in runs else (_LIBRARY, _CONFIG, _CANDIDATES)
-        keys = {key for each in (*others, *runs) for key in self._dependencies.keys_of(each)}
+        names = () if run in runs or heard_all else (_CANDIDATES,)
+        keys = {
+            key for each in (_LIBRARY, _CONFIG, *names, *runs) for key in self._dependencies.keys_of(each)
+        }
         way = run if run and run in runs else ""
         while way:
             keys.add(way)

@@ -16,10 +16,11 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +29,16 @@ from typing import Any, NamedTuple
 
 from watchdog import events
 from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
 
 from .canary import Canary
 
 _RENEW_SHARE = 20
 """Folders are watched anew after a pause so many times as long as the last time took."""
+_MARK_S = 0.25
+"""So long a question waits for all that was written before it to be heard of."""
+_MOST_NOTED = 20_000
+"""Paths that were read and not yet passed on; more have whoever asks look by other means."""
 _STOP_S = 5.0
 """An observer that hangs is left alone after so long."""
 _EVENTS: list[type[events.FileSystemEvent]] = [
@@ -95,6 +101,8 @@ class Watcher(events.FileSystemEventHandler):
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._lost = False
+        self._noted: set[str] = set()
+        """Paths that were read from the system's queue, of which events will come."""
         self._replaced: set[Path] = set()
         """Watched folders that came, went or were moved: what is watched there now may be another folder."""
         self._arrived: set[Path] = set()
@@ -103,6 +111,7 @@ class Watcher(events.FileSystemEventHandler):
         self._wanted: dict[Path, Mapping[Path, bool]] = {}
         self._watches: dict[Path, _Watch] = {}
         self._observer: Any = None
+        self._is_prompt = sys.platform == "linux"
         self._canary = Canary(place)
         _INOTIFY_LOG.addFilter(self._note_overflow)
         self._restart()
@@ -203,6 +212,31 @@ class Watcher(events.FileSystemEventHandler):
             self._paths, self._lost = set(), False
         return hints
 
+    def catch_up(self) -> bool:
+        """Have `take` give all that was written until now; False where that cannot be said.
+
+        Events that are still on their way come as hints once more, when they come.
+        """
+        if self.condition or not self._is_prompt or not self._canary.pass_mark(_MARK_S):
+            return False
+        with self._lock:
+            self._paths |= self._noted
+            has_all = len(self._noted) < _MOST_NOTED
+            self._noted = set()
+        return has_all
+
+    def _note(self, path: str) -> None:
+        if not self._canary.note(path) and len(self._noted) < _MOST_NOTED:
+            with self._lock:
+                self._noted.add(path)
+
+    def _new_observer(self) -> BaseObserver:
+        if self._is_prompt:
+            from .prompt_observer import PromptObserver
+
+            return PromptObserver(self._note)
+        return Observer()
+
     def stop(self) -> None:
         """Hear nothing more."""
         _INOTIFY_LOG.removeFilter(self._note_overflow)
@@ -217,7 +251,7 @@ class Watcher(events.FileSystemEventHandler):
         self._observer = None
         self._watches, self.condition = {}, ""
         try:
-            observer = Observer()
+            observer = self._new_observer()
             observer.start()
             self._observer = observer
             if folder := self._canary.prepare():
@@ -274,8 +308,9 @@ class Watcher(events.FileSystemEventHandler):
             }
         self._add(paths, replaced)
 
-    def _add(self, paths: Iterable[str], replaced: Iterable[Path] = (), lost: bool = False) -> None:
+    def _add(self, paths: Collection[str], replaced: Iterable[Path] = (), lost: bool = False) -> None:
         with self._lock:
+            self._noted.difference_update(paths)
             is_first = not (self._paths or self._lost)
             self._paths.update(paths)
             self._replaced.update(replaced)

@@ -191,22 +191,26 @@ class Worker(threading.Thread):
         root = self.open_root(path)
         self._refresh(root, partial(root.live.refresh_paths, hints, grace=grace))
 
-    def look_again(self, path: Path, run: str | None, result: Future[None]) -> None:
+    def look_again(self, path: Path, run: str | None, result: Future[bool]) -> None:
         """Look again, before a question about a run or all of them is answered (`LiveRoot.look_again`).
 
-        `result` is set once no run that is asked about stands as before. Raises UsageError when the root is
+        `result` is set once no run that is asked about stands as before; it is True where all is known that
+        was written before in any run. Raises UsageError when the root is
         not open.
         """
         root = self.open_root(path)
         if self._rests(root):
             root.questions.append(lambda: self._answer(path, run, result))
             return
+        has_all = False
         if run is None:
+            has_all = self._watcher is not None and self._watcher.catch_up()
             self._take_hints()
-        self._refresh(root, partial(root.live.look_again, run))
-        self._call_when_released(root, run, lambda: result.set_result(None))
+            has_all = has_all and not (root.has_missed_changes or root.refresh or self._watch_condition())
+        self._refresh(root, partial(root.live.look_again, run, heard_all=has_all))
+        self._call_when_released(root, run, lambda: result.set_result(has_all))
 
-    def _answer(self, path: Path, run: str | None, result: Future[None]) -> None:
+    def _answer(self, path: Path, run: str | None, result: Future[bool]) -> None:
         """Do what `look_again` left until the root had rested."""
         try:
             if not result.cancelled():

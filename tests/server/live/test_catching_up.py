@@ -1,0 +1,123 @@
+"""A question about all runs is answered with all that was written before it, however many there are."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+
+import pytest
+from phasekeeper.server.live import engine as engines
+from phasekeeper.server.live.live_root import LiveRoot
+from phasekeeper.server.live.watcher import Watcher
+
+from tests.roots import TASKS, put, task
+from tests.server.live.test_watcher import watching
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only inotify tells of changes in their order")
+
+
+@linux
+def test_all_that_was_written_before_is_among_the_hints(tmp_path):
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+    with watching(*folders) as heard:
+        for number in range(200):
+            written = folders[number % 3] / f"{number}.md"
+            written.write_text("x")
+            assert heard.watcher.catch_up()
+            assert str(written) in heard.watcher.take()[0] or written in heard.paths
+            heard.paths.add(written)
+
+
+@linux
+def test_half_of_a_rename_is_told_at_once(tmp_path):
+    (tmp_path / "in").mkdir()
+    gone = put(tmp_path / "in/gone.md", "x")
+    with watching(tmp_path / "in") as heard:
+        gone.rename(tmp_path / "outside.md")
+        assert heard.watcher.catch_up()
+        assert str(gone) in heard.watcher.take()[0]
+
+
+@linux
+def test_a_watcher_whose_reader_has_ended_does_not_say_that_it_has_all(tmp_path, monkeypatch):
+    monkeypatch.setattr("phasekeeper.server.live.watcher._MARK_S", 0.05)
+    with watching(tmp_path) as heard:
+        heard.watcher._observer._inotify_fd.stop()
+        heard.watcher._observer._inotify_fd.join()
+        assert not heard.watcher.catch_up()
+
+
+def test_what_hears_nothing_does_not_say_that_it_has_all(tmp_path):
+    with watching(tmp_path) as heard:
+        heard.watcher.condition = "the system watches no more folders"
+        assert not heard.watcher.catch_up()
+
+
+@linux
+def test_every_run_is_as_it_was_written_though_none_is_looked_at(root, monkeypatch):
+    """Not those that were evaluated last, and a new one: nothing but what was heard tells of them."""
+    monkeypatch.setattr("phasekeeper.server.live.live_root.RECENT_RUNS", 1)
+    for number in range(30):
+        task(root, f"T{number}")
+
+    async def work() -> None:
+        engine = engines.Engine(asyncio.get_running_loop())
+        try:
+            await engine.open(root)
+            for number in range(60):
+                put(root / TASKS / f"T{number % 30}/review/plan-review.json", {"ok": number >= 30})
+                assert await engine.look_again(root)
+                gates = engine.board(root).runs[f"{TASKS}/T{number % 30}"].gates
+                assert {gate.id: gate.status for gate in gates}["plan-review"] == (
+                    "passed" if number >= 30 else "failed"
+                )
+            task(root, "T30")
+            assert await engine.look_again(root)
+            assert f"{TASKS}/T30" in engine.board(root).runs
+        finally:
+            await engine.stop()
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+@linux
+def test_names_are_not_listed_where_all_was_heard(root, monkeypatch):
+    task(root, "T1")
+    looked: list[bool] = []
+    whole = LiveRoot.look_again
+
+    def noted(self: LiveRoot, run: str | None = None, heard_all: bool = False):
+        looked.append(heard_all)
+        return whole(self, run, heard_all)
+
+    monkeypatch.setattr(LiveRoot, "look_again", noted)
+
+    async def work() -> None:
+        for watch in (True, False):
+            engine = engines.Engine(asyncio.get_running_loop(), watch=watch)
+            try:
+                await engine.open(root)
+                assert await engine.look_again(root) is watch
+            finally:
+                await engine.stop()
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+    assert looked == [True, False]
+
+
+@linux
+def test_what_is_passed_on_is_noted_no_longer(tmp_path):
+    ready = threading.Event()
+    watcher = Watcher(ready.set)
+    try:
+        watcher.watch(tmp_path, {tmp_path: True})
+        (tmp_path / "a.md").write_text("a")
+        assert ready.wait(30)
+        assert watcher.catch_up()
+        watcher.take()
+        assert watcher._noted == set()
+    finally:
+        watcher.stop()
