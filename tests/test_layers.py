@@ -30,6 +30,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/decision": "expressions vfs journal plans definition result snapshot",
     "orchestration/evaluation": "expressions vfs journal plans definition result snapshot decision",
     "orchestration/lint": "expressions formats journal plans definition",
+    "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/rendering": "expressions journal definition result decision evaluation",
     "orchestration/updates": (

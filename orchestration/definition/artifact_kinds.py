@@ -7,7 +7,7 @@ registry of their own (`plans/dialects.py`).
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,12 +18,16 @@ from ..formats.json_text import ParsedText, locate_json, read_json
 from ..formats.patch import locate_in_patch, read_patch
 from ..formats.yaml_text import locate_yaml, read_yaml_data
 from ..markdown import document as markdown
+from ..markdown.checklist import CANCELLED_MARKS, DONE_MARKS, read_checklist
+from ..markdown.delta_spec import read_delta_spec
 from ..markdown.strikes import struck_lines
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
 
 FILES = "files"
 """The kind of artifacts whose files only have to be there; nothing in them is read."""
+MOST_OPEN = 50
+"""So many open items of checklists are listed by their words."""
 
 
 def _nowhere(text: str, path: tuple[str | int, ...], key: bool = False) -> Span | None:
@@ -35,14 +39,16 @@ class ArtifactKind:
     """The reader of one kind of file. `about` names it in completion, `fields` are the keys of its data with
     what they mean; any other keys may stand there where it has none.
 
-    `read` is None where nothing in the files is read. `locate` gives the span of the value at a path of the
-    data, or of its key; None where that cannot be told.
+    `read` is None where nothing in the files is read; where there is `add_up`, the data of all files of an
+    artifact are added up by it. `locate` gives the span of the value at a path of the data, or of its key;
+    None where that cannot be told.
     """
 
     about: str
     read: Callable[[str], ParsedText] | None
     locate: Callable[[str, tuple[str | int, ...], bool], Span | None] = _nowhere
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    add_up: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
 
 
 def _read_markdown(text: str) -> ParsedText:
@@ -61,6 +67,42 @@ def _read_text(text: str) -> ParsedText:
     return ParsedText({"text": text}, (), True)
 
 
+_BOXES: Mapping[str, str] = {
+    "done": "how many boxes are ticked",
+    "total": "how many boxes there are",
+    "open": "the words of the first that are not ticked",
+}
+_DELTA: Mapping[str, str] = {
+    "added": "how many requirements are added",
+    "modified": "how many are modified",
+    "removed": "how many are removed",
+    "renamed": "how many are renamed",
+    "faults": "how many faults there are",
+}
+
+
+def _read_boxes(text: str) -> ParsedText:
+    """The number of boxes that are ticked, of how many, and the words of those that are not."""
+    items = [item for item in read_checklist(text).items if item.mark not in CANCELLED_MARKS]
+    left = [item.text for item in items if item.mark not in DONE_MARKS]
+    data = {"done": len(items) - len(left), "total": len(items), "open": left[:MOST_OPEN]}
+    return ParsedText(data, (), True)
+
+
+def _add_boxes(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    left = [text for data in read for text in data["open"]]
+    return {key: sum(data[key] for data in read) for key in ("done", "total")} | {"open": left[:MOST_OPEN]}
+
+
+def _read_delta(text: str) -> ParsedText:
+    delta = read_delta_spec(text)
+    return ParsedText({**delta.counts, "faults": len(delta.problems)}, delta.problems, True)
+
+
+def _add_deltas(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {key: sum(data[key] for data in read) for key in read[0]}
+
+
 KINDS: dict[str, ArtifactKind] = {
     "json": ArtifactKind("an object of JSON", read_json, locate_json),
     "yaml": ArtifactKind("an object of YAML", read_yaml_data, locate_yaml),
@@ -71,6 +113,7 @@ KINDS: dict[str, ArtifactKind] = {
             "text": "the whole text",
             "fields": "the values of its fields, by name",
             "headings": "the texts of its headings",
+            "placeholders": "how many of its placeholders are left",
         },
     ),
     "text": ArtifactKind("any text", _read_text, fields={"text": "the whole text"}),
@@ -82,6 +125,12 @@ KINDS: dict[str, ArtifactKind] = {
         kind: ArtifactKind(reader.about, partial(read_text, kind), fields=reader.fields)
         for kind, reader in READERS.items()
     },
+    "delta-spec": ArtifactKind(
+        "requirements that a change adds or modifies", _read_delta, fields=_DELTA, add_up=_add_deltas
+    ),
+    "checklist": ArtifactKind(
+        "boxes to tick, of one file or several", _read_boxes, fields=_BOXES, add_up=_add_boxes
+    ),
 }
 KINDS_AND_DIALECTS: Mapping[str, ArtifactKind | Dialect] = ChainMap[str, Any](DIALECTS, KINDS)
 """All words that `kind:` may have, a live view of both registries."""

@@ -56,6 +56,14 @@ class MarkerTest:
 class Runs:
     at: tuple[str, ...] = key(list_of(TEXT), "globs of folders, relative to the root", required=True)
     marker: MarkerTest = key(struct("marker"), "the content that makes such a folder a run", required=True)
+    history: tuple[str, ...] = key(
+        list_of(TEXT), "globs of folders of finished work: they are counted; where they lie is no run"
+    )
+    records: str = key(
+        word("run", "root"),
+        "where records lie: in the run's folder, or in .phasekeeper/runs of the root",
+        "run",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +143,9 @@ class Artifact:
     of: tuple[str, ...] = key(_ARTIFACTS, "the artifacts it judges; it is stale once they change")
     decided_by: str = key(word("person"), "it is a decision: valid once a person signed it, or from HEAD")
     tasks: str = key(TEXT, "plans only: the glob of task files")
+    placeholders: tuple[str, ...] = key(
+        list_of(TEXT), "Markdown only: texts that stand where something is still to be said"
+    )
     example: str = key(TEXT, "a form of it with gaps to fill in, shown to whoever has to make it")
 
     def unfilled_gap(self, text: str) -> str:

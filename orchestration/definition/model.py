@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..expressions.language import Expression, Language, Template
+from ..journal.lines import HOMES
 from ..journal.report_forms import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
@@ -265,6 +266,13 @@ class Workflow:
     effects: Mapping[str, tuple[Write, ...]] = key(
         map_of(Shape("some", _WRITES)), "what an event writes: EVENT or PHASE.EVENT to path to value"
     )
+
+    def home(self, run: str) -> str:
+        """The folder whose `.phasekeeper/` holds the journal, claims and lock of a run.
+
+        Nothing of ours lies in a folder that belongs to another tool: the home of such a run is the root's.
+        """
+        return f"{HOMES}/{self.name}/{run}" if self.runs.records == "root" else run
 
     @cached_property
     def limiting(self) -> frozenset[str]:

@@ -184,11 +184,11 @@ def load_definition(
     return root, DefinitionDigest(next(digests), tuple(digests))
 
 
-def folders_of(root: DefinitionNode) -> tuple[str, ...]:
-    """The `runs.at` globs of a definition that is not compiled yet."""
+def folders_of(root: DefinitionNode, name: str = "at") -> tuple[str, ...]:
+    """The `runs.at` globs of a definition that is not compiled yet, or those of another key of `runs`."""
     runs = root.child("runs")
-    at = runs.child("at") if runs else None
-    return tuple(child.text for child in at.children if isinstance(child, DefinitionNode)) if at else ()
+    globs = runs.child(name) if runs else None
+    return tuple(child.text for child in globs.children if isinstance(child, DefinitionNode)) if globs else ()
 
 
 def parse_definition(source: Source) -> DefinitionNode:

@@ -49,7 +49,8 @@ def advisory_findings(
     if snapshot.plan is not None:
         prefix = f"{snapshot.run}/" if snapshot.run else ""
         for task, problem in dependency_problems(snapshot.plan, tasks, snapshot.details):
-            yield finding(problem, prefix + task.file if problem.span else snapshot.plan_path)
+            has_place = problem.span and task.file
+            yield finding(problem, prefix + task.file if has_place else snapshot.plan_path)
         for task in tasks:
             yield from (finding(problem, prefix + task.file) for problem in snapshot.details(task).problems)
     for name in config.of(workflow.name):

@@ -106,6 +106,7 @@ class _Assembler:
             findings=ordered_findings(facts, decision, (*of_run, *advisories, *budget_findings(facts))),
             revision=self._revision(),
             reads=dict(snapshot.reader.reads),
+            home=snapshot.home,
         )
 
     def _revision(self) -> str:
@@ -269,4 +270,4 @@ class _Assembler:
             done, total = (self.facts.context.value(e).value for e in (declared.done, declared.total))
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
         plan = self.snapshot.plan
-        return Progress(self.snapshot.plan_facts.done, len(plan.tasks)) if plan else None
+        return Progress(self.snapshot.plan_facts.done, self.snapshot.plan_facts.total) if plan else None

@@ -67,7 +67,7 @@ def task_board(
         reported=TaskTurns(facts).reported_tasks,
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
-        files={task.file: files for task in tasks if (files := snapshot.details(task).files)},
+        files={task.id: files for task in tasks if (files := snapshot.details(task).files)},
     )
 
 

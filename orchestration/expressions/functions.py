@@ -315,6 +315,11 @@ def _check_tasks(run: ExpressionRun, stage: str) -> dict:
     return {"edit": "check_tasks", "with": [stage]}
 
 
+def _tick_tasks(run: ExpressionRun, tasks: list) -> dict:
+    """marks tasks as done"""
+    return {"edit": "tick_tasks", "with": [tasks]} if tasks else {}
+
+
 def _append_stage(run: ExpressionRun, title: str, tasks: list) -> dict:
     """a new stage with tasks"""
     return {"edit": "append_stage", "with": [title, tasks]}
@@ -395,7 +400,9 @@ METHODS = OWN_METHODS | _table(
     indexOf=texts.index_of, lastIndexOf=texts.last_index_of, hasValue=_has_value, value=_value,
 )  # fmt: skip
 # Functions of effects: they describe an edit of a plan as a map (seed 004), for the plan's dialect.
-EDITS = _table(check_tasks=_check_tasks, append_stage=_append_stage, set_status=_set_status)
+EDITS = _table(
+    check_tasks=_check_tasks, tick_tasks=_tick_tasks, append_stage=_append_stage, set_status=_set_status
+)
 # What an optional value gives where it is absent; the compiler evaluates the other value only then.
 FALLBACKS: Mapping[str, str] = {
     "orValue": "what stands there, else another value",

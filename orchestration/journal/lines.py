@@ -14,6 +14,8 @@ from ..vfs.files import digest_of
 
 FOLDER = ".phasekeeper"
 """Where a run's own files lie, from the run; a root's configuration and definitions lie there too."""
+HOMES = f"{FOLDER}/runs"
+"""Where the homes of runs are whose own folders are another tool's, from the root."""
 JOURNAL_NAME, CLAIMS_NAME = "journal.jsonl", "claims.jsonl"
 JOURNAL = f"{FOLDER}/{JOURNAL_NAME}"
 CLAIMS = f"{FOLDER}/{CLAIMS_NAME}"

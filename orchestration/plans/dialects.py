@@ -23,5 +23,12 @@ class _LazyRegistry(UserDict[str, Any]):
         return self.data[word]
 
 
-DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry({"master-plan": ".master_plan.dialect"})
+DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry(
+    {
+        "master-plan": ".master_plan.dialect",
+        "spec-kit": ".checklist.spec_kit",
+        "openspec": ".checklist.openspec",
+        "kiro": ".checklist.kiro",
+    }
+)
 """Dialects by the word that `kind:` of an artifact uses."""

@@ -26,15 +26,20 @@ class MarkStatus(StrEnum):
     DONE = "done"
     BLOCKED = "blocked"
     ATTENTION = "attention"
+    CANCELLED = "cancelled"
     UNKNOWN = "unknown"
 
 
 STATUS_MEANING: Mapping[MarkStatus, str] = MappingProxyType({
     MarkStatus.TODO: "not done", MarkStatus.DONE: "done", MarkStatus.IN_PROGRESS: "in progress",
     MarkStatus.BLOCKED: "blocked", MarkStatus.ATTENTION: "needs attention",
+    MarkStatus.CANCELLED: "cancelled; it is not counted",
     MarkStatus.UNKNOWN: "no known mark; it counts as not done",
 })  # fmt: skip
 """Each status in a person's words."""
+
+
+_CLOSED = frozenset((MarkStatus.DONE, MarkStatus.CANCELLED))
 
 
 class Mark(NamedTuple):
@@ -72,10 +77,17 @@ class Task:
     place: RowPlace
     mark: RowPlace | None = None
     file_place: RowPlace | None = None
+    optional: bool = False
 
     @property
     def done(self) -> bool:
-        return self.status is MarkStatus.DONE
+        """True if nothing of it is left to do: it is done or cancelled."""
+        return self.status in _CLOSED
+
+    @property
+    def counts(self) -> bool:
+        """True if it is one of those that are counted: not cancelled, and not optional and open."""
+        return self.status is MarkStatus.DONE or not (self.optional or self.status is MarkStatus.CANCELLED)
 
     @property
     def row(self) -> tuple[str, int]:
@@ -90,7 +102,12 @@ class StageTasks(tuple[Task, ...]):
 
     @cached_property
     def done(self) -> int:
-        return sum(task.done for task in self)
+        return sum(task.status is MarkStatus.DONE for task in self)
+
+    @cached_property
+    def total(self) -> int:
+        """The number of tasks that count."""
+        return sum(task.counts for task in self)
 
     @cached_property
     def unknown(self) -> int:
@@ -157,7 +174,7 @@ class Stage:
 
     @property
     def total(self) -> int:
-        return len(self.tasks)
+        return self.tasks.total
 
     @property
     def done(self) -> int:
@@ -181,6 +198,7 @@ class Plan:
     status mark or progress figure, so that ticking a task off leaves it as it is. `references` are the marks
     of tasks in the plan's Quick Reference list, by the rows of the tasks. `claims` are other ids (in
     small letters) that the tasks' own files give, each to the id of its row; one that two give is left out.
+    `details` has what the plan itself says of tasks that have no file of their own, by their ids.
     `memory` is what its dialect may go on from when it reads a later text; it is no part of the value.
     """
 
@@ -192,6 +210,7 @@ class Plan:
     problems: tuple[Problem, ...] = ()
     references: Mapping[tuple[str, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
     claims: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    details: Mapping[str, TaskFile] = field(default_factory=lambda: MappingProxyType({}))
     memory: Mapping[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -266,6 +285,7 @@ class PlanEdit(StrEnum):
     """The changes of a plan that effects may ask for; expressions have a function of each name."""
 
     CHECK_TASKS = "check_tasks"
+    TICK_TASKS = "tick_tasks"
     SET_STATUS = "set_status"
     APPEND_STAGE = "append_stage"
 

@@ -256,9 +256,9 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
 class TaskBoard:
     """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks.
 
-    `files` are those that the tasks' own files name, by that file. Those of tasks that are far off are not
-    read for the board either: its revision does not cover them. `listed` are the ids of the tasks that its
-    stages list, None for all; their counts are of all tasks either way.
+    `files` are those that the tasks' own files name, by the tasks' ids. Those of tasks that are far off are
+    not read for the board either: its revision does not cover them. `listed` are the ids of the tasks that
+    its stages list, None for all; their counts are of all tasks either way.
     """
 
     path: str
@@ -299,7 +299,7 @@ class TaskBoard:
 
     def _task(self, task: Task) -> TaskState:
         claim, blocked_by = self.claims.get(task.id), self.schedule.blocked.get(task.id, ())
-        if task.stage in self.skipped:
+        if task.stage in self.skipped or task.status is MarkStatus.CANCELLED:
             state, blocked_by = TaskStatus.SKIPPED, ()
         elif task.done:
             state, blocked_by = TaskStatus.DONE, ()
@@ -316,7 +316,7 @@ class TaskBoard:
             state = TaskStatus.BLOCKED
             blocked_by = (f"stage {self.stage}" if behind else f"phase {self.phase}",)
         path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
-        actor, files = claim.actor if claim else None, self.files.get(task.file, ())
+        actor, files = claim.actor if claim else None, self.files.get(task.id, ())
         return TaskState(
             task.id, task.title, state, blocked_by, actor, path, self.plan.span(task).line, files, self.agent
         )

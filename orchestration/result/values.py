@@ -282,6 +282,7 @@ class Evaluation:
     parameters: Mapping[str, Any]
     findings: tuple[Finding, ...]
     reads: Mapping[str, str] = field(default_factory=dict, repr=False)
+    home: str = field(default="", repr=False)
 
     @property
     def progress_phrase(self) -> str:

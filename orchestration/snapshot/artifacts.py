@@ -7,7 +7,7 @@ a valid one has the values that its definition requires, and fits its JSON Schem
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -23,6 +23,7 @@ from ..plans.model import Plan
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, excess, join
 from ..vfs.glob import is_glob
+from .placeholders import placeholders
 from .read_log import ArtifactState, RunReader
 from .word_lists import unknown_words
 
@@ -69,12 +70,30 @@ def read_artifact(declared: Artifact, run: str, reader: RunReader) -> ArtifactSt
         )  # fmt: skip
     if not paths:
         return ArtifactState(declared.id, ArtifactStatus.MISSING, default or declared.paths[0])
+    add_up = KINDS[declared.kind].add_up if declared.kind in KINDS else None
+    if add_up:
+        return _added_up(declared, [read_file(declared, reader.read(path), reader) for path in paths], add_up)
     file = reader.read(paths[0])
     for copy in map(reader.read, paths[1:]):
         if copy.digest != file.digest:
             message = f"{file.path} is used; this copy differs from it"
             reader.add_finding(copy.path, "duplicate-location", message, data={"used": file.path})
     return read_file(declared, file, reader)
+
+
+def _added_up(
+    declared: Artifact,
+    read: Sequence[ArtifactState],
+    add_up: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]],
+) -> ArtifactState:
+    """One artifact of all its files. The first that is not valid speaks for all, but for one of nothing."""
+    paths, mtime_ns = tuple(each.path for each in read), max(each.mtime_ns for each in read)
+    filled = [each for each in read if each.state is not ArtifactStatus.EMPTY]
+    first = next((each for each in filled if not each.valid), (filled or read)[0])
+    if first.valid:
+        data = add_up([each.data for each in filled])
+        first = first._replace(data=data, raw=data)
+    return first._replace(paths=paths, mtime_ns=mtime_ns)
 
 
 def _matching_files(declared: Artifact, run: str, reader: RunReader) -> list[tuple[str, Entry]]:
@@ -136,6 +155,11 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
     unknown = unknown_words(declared.words, artifact.raw, artifact)
     reader.add_findings(file.path, unknown.problems)
     data = lay_under(data, dict(declared.defaults))
+    if declared.placeholders:
+        memory, wanted = f"placeholders {declared.placeholders}", declared.placeholders
+        left = reader.parse_cached(memory, file, lambda text: placeholders(text, wanted))
+        reader.add_findings(file.path, left)
+        data |= {"placeholders": len(left)}
     return artifact._replace(state=ArtifactStatus.VALID, data=data, unknown=unknown.paths)
 
 

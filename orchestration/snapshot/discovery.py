@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..definition.inputs import MarkerTest, StateFile
@@ -20,7 +21,7 @@ from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
 from ..states import RecordKind
-from ..vfs.files import File, Files, excess, join, natural
+from ..vfs.files import File, Files, below, excess, join, natural
 from ..vfs.glob import TooManyFolders, fits, glob, leads_to
 from .artifacts import read_plan
 from .read_log import RunReader
@@ -32,13 +33,15 @@ MOST_STEPS_OF_MARKERS = 50_000
 class DiscoverableWorkflow(NamedTuple):
     """A workflow that can be found in a root; `load` compiles it when a folder might be one of its runs.
 
-    `at` is empty where the definition cannot even say where its runs are; `load` then raises why.
+    `at` is empty where the definition cannot even say where its runs are; `load` then raises why. `history`
+    says where folders of finished work are.
     """
 
     name: str
     at: tuple[str, ...]
     built_in: bool
     load: Callable[[], Workflow]
+    history: tuple[str, ...] = ()
 
 
 class Match(NamedTuple):
@@ -47,6 +50,11 @@ class Match(NamedTuple):
     run: str
     workflow: Workflow
     rivals: tuple[str, ...] = ()
+
+    @property
+    def home(self) -> str:
+        """The folder whose `.phasekeeper/` holds the run's journal."""
+        return self.workflow.home(self.run)
 
     def findings(self) -> tuple[Finding, ...]:
         if not self.rivals:
@@ -184,10 +192,27 @@ def _places(
     """The folders where a definition may have runs. One that leads into too many folders is broken."""
     try:
         for pattern in definition.at:
-            yield from (path for path, entry in glob(files, pattern, at, name) if entry.kind == "folder")
+            for path, entry in glob(files, pattern, at, name):
+                if entry.kind == "folder" and not any(leads_to(path, past) for past in definition.history):
+                    yield path
     except TooManyFolders as error:
         path = f".phasekeeper/workflows/{definition.name}.yaml"
         known.broken[definition.name] = (finding(Problem("budget-exceeded", f"runs: {error}"), path),)
+
+
+def finished_work(known: DefinitionSet, files: Files) -> dict[str, int]:
+    """The number of folders of finished work by the workflow whose `history` says so; none of 0."""
+    counts: dict[str, int] = {}
+    for definition in known.definitions.values():
+        with suppress(TooManyFolders):
+            found = {
+                path
+                for past in definition.history
+                for path, entry in glob(files, past)
+                if entry.kind == "folder"
+            }
+            counts |= {definition.name: len(found)} if found else {}
+    return counts
 
 
 def judge(
@@ -207,7 +232,9 @@ def judge(
             passed.append(PassedFolder(run, name, why))
         else:
             fitting.append(workflow)
-    named = (_started_workflow(run, reader), assigned_workflow(run, config)) if fitting else (None, None)
+    homes = dict.fromkeys((run, *(workflow.home(run) for workflow in fitting))) if fitting else ()
+    started = next(filter(None, (_started_workflow(home, reader) for home in homes)), None)
+    named = (started, assigned_workflow(run, config)) if fitting else (None, None)
     return FolderVerdict(_match(run, fitting, named, known), tuple(passed), named)
 
 
@@ -233,14 +260,14 @@ def _match(
     return Match(run, first, rivals)
 
 
-def _started_workflow(run: str, reader: RunReader) -> str | None:
+def _started_workflow(home: str, reader: RunReader) -> str | None:
     """The workflow that the journal's start record names."""
 
     def first_started(journal: str) -> str | None:
         starts = (each for each in read_journal(journal).records if each["kind"] == RecordKind.START)
         return next((str(each["workflow"]) for each in starts if each["workflow"]), None)
 
-    file = reader.read(join(run, JOURNAL) or JOURNAL)
+    file = reader.read(below(home, JOURNAL))
     return reader.parse_cached("workflow that was started", file, first_started) if file.text else None
 
 
@@ -248,7 +275,7 @@ def _refusal(workflow: Workflow, run: str, reader: RunReader) -> str:
     """The reason why the folder is no run of the workflow, "" if it is one."""
     reasons: dict[str, None] = {}
     for test in workflow.runs.marker.tests:
-        if test.journal and _started_workflow(run, reader) != test.journal:
+        if test.journal and _started_workflow(workflow.home(run), reader) != test.journal:
             reason = f"its journal names no {test.journal}"
         else:
             reason = _file_unmet(test, workflow, run, reader) if test.file else ""

@@ -18,7 +18,7 @@ from ..journal.report_files import read_report
 from ..plans.model import Plan
 from ..plans.schedule import claimed_ids
 from ..states import RecordKind
-from ..vfs.files import Files, join
+from ..vfs.files import Files, below, join
 from .artifacts import read_artifact
 from .conflicts import with_conflicts
 from .proof import proven_state, with_proof
@@ -48,7 +48,7 @@ def read_run(
     """
     asked: dict[Question, object] | None = {} if workflow.reports.files else None
     reader = RunReader(files, {} if parsed is None else parsed, committed, asked=asked, root=root)
-    path = join(run, JOURNAL) or JOURNAL
+    path = below(workflow.home(run), JOURNAL)
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
         reader.add_findings(path, [file.problem] if file.problem else [])

@@ -35,6 +35,9 @@ MOST_FINDINGS = 50
 WHOLE_PLAN = 500
 
 
+_NO_DETAILS = TaskFile()
+
+
 @dataclass(frozen=True, slots=True)
 class StageItems:
     """The tasks of a stage, and their items as guards see them."""
@@ -87,7 +90,7 @@ class PlanFacts:
 def _item(task: Task) -> dict[str, str | bool]:
     return {
         "id": task.id, "number": task.number, "title": task.title, "stage": task.stage, "done": task.done,
-        "status": task.status.value, "file": task.file, "type": task.type,
+        "status": task.status.value, "file": task.file, "type": task.type, "optional": task.optional,
     }  # fmt: skip
 
 
@@ -131,6 +134,11 @@ class Snapshot:
     findings: tuple[Finding, ...]
     unread: str = ""
     asked: Asked | None = None
+
+    @property
+    def home(self) -> str:
+        """The folder whose `.phasekeeper/` holds the run's journal."""
+        return self.workflow.home(self.run)
 
     @cached_property
     def definition(self) -> str:
@@ -275,7 +283,12 @@ class Snapshot:
         return {}
 
     def details(self, task: Task) -> TaskFile:
-        """The content of a task's own file, read once; nothing, when the file cannot be read."""
+        """The content of a task's own file, read once; nothing, when the file cannot be read.
+
+        Of one that has no file what the plan itself says.
+        """
+        if not task.file and self.plan is not None:
+            return self.plan.details.get(task.id, _NO_DETAILS)
         artifact, read = self.workflow.plan, self._task_files
         assert artifact
         if task.file not in read:

@@ -25,7 +25,7 @@ from ..snapshot.read_log import RunReader
 from ..snapshot.run_files import read_run
 from ..snapshot.state_file import read_state
 from ..states import ArtifactStatus, QuestionKind, RunStatus, SuggestionKind
-from ..vfs.files import Files, digest_of, join
+from ..vfs.files import Files, below, digest_of
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .baseline_entries import baseline_entries
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
@@ -133,7 +133,7 @@ class _Draft:
         self.changes = EffectRunner(snapshot, now)
         self.records: list[Record] = [*trace.facts.records[len(snapshot.records) :]]
         self.act: Record | None = None
-        self.path = join(snapshot.run, JOURNAL) or JOURNAL
+        self.path = below(snapshot.home, JOURNAL)
         self.journal = _JournalPreview(
             snapshot.journal, snapshot.reader.files.read(self.path).text or "", now
         )

@@ -118,6 +118,10 @@ def print_root_problems(selection: Selection, as_json: bool) -> None:
 def no_run_lines(selection: Selection) -> Iterable[str]:
     """There is no run: where runs are looked for, what was passed over, and what to do."""
     workspace = selection.opened.workspaces[0]
+    if finished := [f"{count} of {plain(name)}" for name, count in workspace.finished_work.items()]:
+        yield f"phasekeeper: nothing is active in {plain(str(selection.root), PATH_LIMIT)}"
+        yield f"  finished and archived: {', '.join(finished)}"
+        return
     yield f"phasekeeper: no run was found in {plain(str(selection.root), PATH_LIMIT)}"
     passed = workspace.passed_folders
     for entry in passed[:_PASSED_SHOWN]:

@@ -24,7 +24,7 @@ from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.commands import Command
 from ...orchestration.updates.refusals import RecordedRefusal
-from ...orchestration.vfs.files import join
+from ...orchestration.vfs.files import below
 from ..lru_cache import LruCache
 from ..workspace import apply
 from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims, StoreError
@@ -192,9 +192,9 @@ class Engine:
                 )
                 self._acts_parsed.keep((root, run), dict(parsed))
         except RecordedRefusal:
-            await self.refresh(root, [root / (join(run, JOURNAL) or JOURNAL)])
+            await self.refresh(root, [root / below(_home(self._boards.get(root), run), JOURNAL)])
             raise
-        await self.refresh(root, [root / path for path in _written_paths(run, done)])
+        await self.refresh(root, [root / path for path in _written_paths(done)])
         await self.look_again(root, run)
         return done
 
@@ -277,9 +277,20 @@ class Engine:
         self._listeners.pop(root, None)
 
 
-def _written_paths(run: str, done: CommandResult) -> set[str]:
+def _home(board: RootBoard | None, run: str) -> str:
+    """The folder that holds the records of a run, as far as its root's board knows."""
+    evaluation = board.runs.get(run) if board else None
+    return evaluation.home if evaluation else run
+
+
+def _written_paths(done: CommandResult) -> set[str]:
     """The files of a root that an act has written."""
-    paths = {join(run, JOURNAL), join(run, CLAIMS), *(recovered.path for recovered in done.commit.recovery)}
+    home = done.evaluation.home
+    paths = {
+        below(home, JOURNAL),
+        below(home, CLAIMS),
+        *(recovered.path for recovered in done.commit.recovery),
+    }
     for entry in done.commit.records:
         files = entry.get("files")
         for item in files if isinstance(files, list) else ():

@@ -153,7 +153,7 @@ def _whole(run: Evaluation) -> str:
 
 
 def _history(run: Evaluation) -> str:
-    root, path = Path(run.root), below(run.run, JOURNAL)
+    root, path = Path(run.root), below(run.home, JOURNAL)
     journal = verified_journal(root, path, DiskFiles(root).read(path).text or "")
     newest = [
         {name: value for name, value in entry.items() if value} for entry in journal.records[-_MOST_RECORDS:]

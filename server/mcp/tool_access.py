@@ -170,7 +170,7 @@ class CallAccess:
         """
         root = Path(run.root)
         if file:
-            await self.engine.refresh(root, [root / run.run / file])
+            await self.engine.refresh(root, [root / run.home / file])
         await self.engine.look_again(root, run.run)
         return self._current(run)
 

@@ -106,14 +106,15 @@ def commit(
     sign: Sign | None = None,
     timeout_s: float = LOCK_TIMEOUT_S,
     create: bool = False,
-    is_run: Callable[[str], bool] = lambda folder: False,
+    home_of: Callable[[str], str | None] = lambda folder: None,
 ) -> Commit:
     """Record and write what `propose` answers, all or nothing; on return it survives a power loss.
 
-    `propose` is called under the lock and reads what it needs afresh. An edit of a file in another run (a
-    folder of which `is_run` says so), or in none, needs that run's lock or the root's too: then all locks are
-    taken anew, in the order of their paths, and `propose` is asked again. `sign` gives the `mac` of a
-    decision from its record; without it decisions are not accepted. Writes without records change nothing.
+    `run` is the run's home. `propose` is called under the lock and reads what it needs afresh. An edit of a
+    file in another run (a folder of which `home_of` tells the home), or in none, needs that run's lock or the
+    root's too: then all locks are taken anew, in the order of their paths, and `propose` is asked again.
+    `sign` gives the `mac` of a decision from its record; without it decisions are not accepted. Writes
+    without records change nothing.
 
     Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a record that
     no journal can hold; in all these cases nothing was recorded, except for UnknownOutcome.
@@ -130,19 +131,20 @@ def commit(
             at = timestamp(clock())
             locked = LockedRun(root, run, tail.head, tail.seq + 1, at, (*recovery, *actions))
             writes = propose(locked)
-            more = {_guarding_run(edit.path, run, is_run) for edit in writes.edits} - {run, *others}
+            more = {_guarding_run(edit.path, run, home_of) for edit in writes.edits} - {run, *others}
             if not more:
                 return _commit_locked(locked, tail, writes, clock, sign)
         others |= more
     raise StoreError(f"{run or '.'} leads to other runs with each look; nothing was written. Run it again")
 
 
-def _guarding_run(path: str, run: str, is_run: Callable[[str], bool]) -> str:
-    """The run whose lock guards a file: the innermost that it lies in, "" (the root) for none."""
+def _guarding_run(path: str, run: str, home_of: Callable[[str], str | None]) -> str:
+    """The home whose lock guards a file: of the innermost run that it lies in, "" (the root) for none."""
     folder = path
     while folder := parent(folder):
-        if folder == run or is_run(folder):
-            return folder
+        home = folder if folder == run else home_of(folder)
+        if home is not None:
+            return home
     return ""
 
 

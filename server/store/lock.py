@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...orchestration.journal.lines import FOLDER
+from ...orchestration.journal.lines import FOLDER, HOMES
 from ...orchestration.vfs.files import below, parent
 from ..disk.safe_open import refusal
 from .folder import StoreError, as_store_error, open_folder
@@ -65,7 +65,8 @@ def run_lock(
     """Nobody else writes this run meanwhile, in any process of this machine.
 
     The lock is taken by polling: who waits longest need not be the next. `on_lock_wait` hears of a long wait.
-    Raises StoreError when the run is no folder (`create` makes it), cannot be written, or stays locked for
+    Raises StoreError when the run's home is no folder (`create` makes it, and one apart from the run is made
+    when it is first needed), cannot be written, or stays locked for
     `timeout_s`; the text then says who has the lock.
     """
     import filelock  # late: those who only read need none
@@ -74,7 +75,7 @@ def run_lock(
     if run and (reason := refusal(run)):
         raise StoreError(f"{run!r}: {reason}")
     with as_store_error(place):
-        if not create and not (root / run).is_dir():
+        if not (create or run.startswith(f"{HOMES}/") or (root / run).is_dir()):
             raise StoreError(f"there is no folder {run or '.'} to write in")
         path = _lock_path(root, place)
     lock = filelock.FileLock(path, poll_interval=_POLL_S)

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,7 +120,8 @@ def apply_command(
     if revision is not None:
         # Again under the lock; here nothing was made for it yet that would stay behind.
         _require_revision(_read_again(workspace, run), revision)
-    sign = signer(root, run) if signed else None
+    home = workspace.home(run)
+    sign = signer(root, home) if signed else None
     before: list[Evaluation] = []
     refusals: list[RecordedRefusal] = []
 
@@ -139,12 +141,18 @@ def apply_command(
             return Writes(refusal.records)
         return Writes(proposal.records, proposal.edits)
 
-    done = commit(root, run, writes, sign=sign, is_run=lambda folder: workspace.match(folder) is not None)
+    done = commit(root, home, writes, sign=sign, home_of=partial(_home_of, workspace))
     if refusals:
         raise refusals[0]
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return CommandResult(done, evaluation, _new_findings(before[0], evaluation))
+
+
+def _home_of(workspace: Workspace, folder: str) -> str | None:
+    """The home of the run in a folder; None where there is no run."""
+    match = workspace.match(folder)
+    return match.home if match else None
 
 
 def _require_revision(trace: EvaluationTrace, revision: str) -> None:
@@ -195,7 +203,7 @@ def record_reports(workspace: Workspace, run: str) -> int:
             raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
         return Writes(unrecorded_reports(trace))
 
-    return len(commit(workspace.root, run, writes).records)
+    return len(commit(workspace.root, workspace.home(run), writes).records)
 
 
 def _read_again(workspace: Workspace, run: str) -> EvaluationTrace:
@@ -299,7 +307,8 @@ def _record_claim(
 ) -> tuple[Claim, str]:
     token = token or secrets.token_hex(16)
     try:
-        return store_claims.claim(workspace.root, run, task, who, ttl_s, token), token
+        home = workspace.home(run)
+        return store_claims.claim(workspace.root, home, task, who, ttl_s, token), token
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -318,7 +327,7 @@ def release(workspace: Workspace, run: str, task: str, token: str | None) -> tup
     Raises Conflict when somebody else has it.
     """
     name, _ = claimed_task(workspace, run, task)
-    return name, store_claims.release(workspace.root, run, name, token)
+    return name, store_claims.release(workspace.root, workspace.home(run), name, token)
 
 
 def _check_claims(locked: LockedRun, trace: EvaluationTrace, wanted: Command, held: HeldClaims) -> None:

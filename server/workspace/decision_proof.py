@@ -47,15 +47,15 @@ def require_usable_key(root: Path) -> None:
         raise UsageError(f"the decision cannot be signed: {reason}")
 
 
-def signer(root: Path, run: str) -> Callable[[Record], str]:
-    """The signature for a person's decisions on a run; its key is made where there is none.
+def signer(root: Path, home: str) -> Callable[[Record], str]:
+    """The signature for a person's decisions on the run of a home; its key is made where there is none.
 
     To be asked for once a person has confirmed. Raises UsageError when the key cannot be used.
     """
     key = make_repository_key(root)
     if key.secret is None:
         raise UsageError(f"the decision cannot be signed: {key.reason}")
-    secret, where = key.secret, journal_place(root, below(run, JOURNAL))
+    secret, where = key.secret, journal_place(root, below(home, JOURNAL))
     return lambda entry: sign(entry, secret, where)
 
 

@@ -59,12 +59,12 @@ _RUNS = re.compile(r"^runs:.*?(?=^\S)", re.M | re.S)
 
 
 @cache
-def _built_in_folders(name: str) -> tuple[str, ...]:
+def _built_in_folders(name: str, key: str = "at") -> tuple[str, ...]:
     """Where its runs are, read from that one part of it: most roots have runs of one workflow only."""
     path, text, _ = built_in_sources()[name]
     found = _RUNS.search(text)
     assert found, f"{path} has no runs"
-    return folders_of(parse_definition(Source(path, found[0])))
+    return folders_of(parse_definition(Source(path, found[0])), key)
 
 
 @dataclass
@@ -154,12 +154,15 @@ class DefinitionLibrary:
         """Every definition, to find runs with. One whose YAML cannot be read has no place for its runs."""
         for name in self.names:
             at: tuple[str, ...] = ()
+            past: tuple[str, ...] = ()
             if name in self.built_in:
-                at = _built_in_folders(name)
+                at, past = _built_in_folders(name), _built_in_folders(name, "history")
             else:
                 with suppress(InvalidWorkflow):
-                    at = folders_of(load_definition(self.own[name], self.source)[0])
-            yield DiscoverableWorkflow(name, at, name in self.built_in, lambda name=name: self.workflow(name))
+                    root = load_definition(self.own[name], self.source)[0]
+                    at, past = folders_of(root), folders_of(root, "history")
+            is_built_in = name in self.built_in
+            yield DiscoverableWorkflow(name, at, is_built_in, lambda name=name: self.workflow(name), past)
 
     def shadowing(self) -> list[Finding]:
         """Users' definitions that are not used: they cannot be read, or have the name of a built-in one."""

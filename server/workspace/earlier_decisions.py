@@ -26,9 +26,9 @@ class EarlierDecision(NamedTuple):
     signed: str
 
 
-def earlier_decisions(root: Path, run: str) -> tuple[EarlierDecision, ...]:
+def earlier_decisions(root: Path, home: str) -> tuple[EarlierDecision, ...]:
     """The decisions of a run that lack proof here and that this user signed, in the order of the journal."""
-    path = below(run, JOURNAL)
+    path = below(home, JOURNAL)
     log = DiskFiles(root).read(path).text or ""
     problems = verified_journal(root, path, log).problems
     unproven = {each.span.line for each in problems if each.code == "decision-unverified" and each.span}

@@ -30,7 +30,7 @@ class RunHistory(NamedTuple):
 
 def history_of(workspace: Workspace, match: Match) -> RunHistory:
     """The journal of a run with its events. A journal that cannot be read is a broken one."""
-    path = below(match.run, JOURNAL)
+    path = below(match.home, JOURNAL)
     file = workspace.files.read(path)
     journal = verified_journal(workspace.root, path, file.text or "")
     if file.problem is not None:

@@ -31,8 +31,9 @@ NOTHING_AGREED = PreparedRepair((), (), ())
 
 def prepare_repair(workspace: Workspace, run: str, *, drop_bad_lines: bool = False) -> PreparedRepair:
     """What a person has to agree to before `repair_run`. Nothing is locked or changed."""
-    damage = find_damage(workspace.root, run)
-    earlier = earlier_decisions(workspace.root, run)
+    home = workspace.home(run)
+    damage = find_damage(workspace.root, home)
+    earlier = earlier_decisions(workspace.root, home)
     lines = (*consent_lines(damage, drop_bad_lines), *earlier_lines(earlier))
     heads = tuple(branch.head for branch in damage.branches)
     return PreparedRepair(heads, tuple(each.digest for each in earlier), lines)
@@ -52,14 +53,15 @@ def repair_run(
     `more` goes to `store.repair`; without it lines that cannot be read stay. Raises StoreError.
     """
     consent = RepairConsent(agreed.heads, actor, channel)
-    actions = repair(workspace.root, run, agreed=consent, **more)
+    home = workspace.home(run)
+    actions = repair(workspace.root, home, agreed=consent, **more)
     if not agreed.decisions:
         return actions
 
     def confirm(_: LockedRun) -> Writes:
-        found = [e for e in earlier_decisions(workspace.root, run) if e.digest in agreed.decisions]
+        found = [e for e in earlier_decisions(workspace.root, home) if e.digest in agreed.decisions]
         return Writes([confirmation(found, actor, channel) | {"program": program}] if found else [])
 
-    done = commit(workspace.root, run, confirm, sign=signer(workspace.root, run))
-    confirmed = RecoveryAction(below(run, JOURNAL), RecoveryKind.CONFIRMED)
+    done = commit(workspace.root, home, confirm, sign=signer(workspace.root, home))
+    confirmed = RecoveryAction(below(home, JOURNAL), RecoveryKind.CONFIRMED)
     return (*actions, *done.recovery, *([confirmed] if done.records else []))

@@ -57,10 +57,10 @@ class RunEnvironment(NamedTuple):
 
 def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
     """The run as its files show it, with what a crash kept from its place laid over them."""
-    journal, claims = below(match.run, JOURNAL), files.read(below(match.run, CLAIMS))
+    journal, claims = below(match.home, JOURNAL), files.read(below(match.home, CLAIMS))
     snapshot = read_run(
         match.workflow,
-        _files_of_head(match.run, journal, files, around.root),
+        _files_of_head(match.home, journal, files, around.root),
         match.run,
         root=str(around.root),
         config=around.config,
@@ -91,7 +91,7 @@ def evaluate_match(match: Match, snapshot: Snapshot) -> EvaluationTrace:
     return trace._replace(evaluation=replace(evaluation, suggestion=suggestion, findings=findings))
 
 
-def _files_of_head(run: str, journal: str, files: Files, root: Path) -> Files:
+def _files_of_head(home: str, journal: str, files: Files, root: Path) -> Files:
     file = files.read(journal)
     if not file.exists:
         return files
@@ -99,13 +99,13 @@ def _files_of_head(run: str, journal: str, files: Files, root: Path) -> Files:
     from ..store.recovery import is_temporary, pending_writes, written_folders
 
     # Temporary files that a writer of the run left, or has there at this moment.
-    folders = written_folders(run, LogTail(raw=(file.text or "").encode("utf-8", "surrogatepass")))
+    folders = written_folders(home, LogTail(raw=(file.text or "").encode("utf-8", "surrogatepass")))
     strays = [below(each, name) for each in folders for name in files.list(each) if is_temporary(name)]
     if not strays:
         return files
     # All that is looked at is read, so that a change of it is known to matter. Unsaved text stays on top.
     for path in strays:
         files.read(path)
-    left = pending_writes(root, run).texts.items()
+    left = pending_writes(root, home).texts.items()
     texts = {path: text for path, text in left if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
     return OverlayFiles(files, texts) if texts else files

@@ -21,6 +21,7 @@ from ...orchestration.snapshot.discovery import (
     PassedFolder,
     candidates,
     discover,
+    finished_work,
     has_runs,
     judge,
 )
@@ -78,6 +79,11 @@ class Workspace:
         looked = RunReader(self.files, self.parsed)
         return judge(run, claims, self._definitions, looked, self.config).match if claims else None
 
+    def home(self, run: str) -> str:
+        """The folder whose `.phasekeeper/` holds the records of a run; its own of what is none any more."""
+        match = self.match(run)
+        return match.home if match else run
+
     @cached_property
     def has_runs(self) -> bool:
         """True when there is a run here, or a definition that is broken and may have some."""
@@ -108,6 +114,11 @@ class Workspace:
     def broken(self) -> Mapping[str, tuple[Finding, ...]]:
         """The errors of definitions that may have runs here and cannot be used, by their names."""
         return self.discovery.broken
+
+    @property
+    def finished_work(self) -> Mapping[str, int]:
+        """The number of folders of finished work, by workflow."""
+        return finished_work(self._definitions, self.files)
 
     @property
     def passed_folders(self) -> list[PassedFolder]:

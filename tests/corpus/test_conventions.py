@@ -1,4 +1,4 @@
-"""Folders of ten other conventions: none of them is claimed, and none of them stops the program."""
+"""Folders of ten conventions: three are read in place, no other is claimed, and none stops the program."""
 
 from __future__ import annotations
 
@@ -37,9 +37,30 @@ def copied(files: list[Path], places: tuple[str, ...], root: Path) -> Path:
     return root
 
 
+READ_IN_PLACE = ("spec-kit", "openspec", "kiro")
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
-def test_a_folder_of_another_convention_holds_no_run(status: Status, folder: Path) -> None:
-    assert status(folder) == []
+def test_a_folder_holds_runs_of_its_own_convention_or_none(status: Status, folder: Path) -> None:
+    # Some repositories use two conventions side by side.
+    assert {run["workflow"] for run in status(folder)} <= {*READ_IN_PLACE}
+    if folder.parent.name not in READ_IN_PLACE:
+        assert all((folder / run["run"]).is_dir() for run in status(folder))
+
+
+@pytest.mark.parametrize("convention", READ_IN_PLACE)
+def test_every_unit_of_a_convention_is_a_run_and_none_is_invalid(status: Status, convention: str) -> None:
+    assert CORPUS
+    runs = [run for folder in FOLDERS if folder.parent.name == convention for run in status(folder)]
+    units = [
+        each.parent
+        for each in (CORPUS / "conventions" / convention).rglob("tasks.md")
+        if not {"archive", "templates", "commands"} & {*each.parts}
+    ]
+    assert len(runs) >= len(units) > 10
+    assert {run["workflow"] for run in runs} == {convention}
+    assert "invalid" not in {run["status"] for run in runs}
+    assert all(run["suggestion"]["reason"] for run in runs)
 
 
 def test_no_other_document_is_taken_for_a_master_plan(corpus: Path, tmp_path: Path, status: Status) -> None:

@@ -31,6 +31,7 @@ FIXERS: dict[str, Fixer] = {
     "session-inconsistent": state_fixes.set_status,
     "state-loosened": data_fixes.restore_value,
     "status-drift": plan_fixes.sync_plan,
+    "task-malformed": plan_fixes.write_as_box,
     "task-mismatch": plan_fixes.set_task_id,
     "task-unreadable": plan_fixes.complete_task,
     "test-task-missing": plan_fixes.add_test_task,

@@ -16,6 +16,7 @@ from ...workspace.roots import UsageError
 from ..output import OK
 from ..selection import select_runs
 
+_ROOTS_OF_THEIR_OWN = ("conventions",)
 _COMMANDS = ("next", "gates", "questions", "explain", "check")
 
 
@@ -48,7 +49,7 @@ def _copy(source: Traversable, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     # The configuration comes first: somebody may watch the folder already, and is told only what it means.
     for entry in sorted(source.iterdir(), key=lambda each: (each.name != FOLDER, each.is_dir(), each.name)):
-        if entry.name.startswith("__"):
+        if entry.name.startswith("__") or entry.name in _ROOTS_OF_THEIR_OWN:
             continue
         if entry.is_dir():
             _copy(entry, target / entry.name)

@@ -101,7 +101,7 @@ async def repair_journal(connection: Connection, view: RootView, e: Evaluation, 
         connection.channel,
         connection.program,
     )
-    await connection.engine.refresh(view.root, [Path(view.root, e.run, ".phasekeeper")])
+    await connection.engine.refresh(view.root, [Path(view.root, e.home, ".phasekeeper")])
     nothing = "nothing more counts" if prepared.lines else "nothing is to be repaired"
     return "; ".join(f"{each.path}: {each.kind}" for each in actions) or nothing
 

@@ -131,24 +131,23 @@ def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
     """
     # A priority queue of the journals that evaluations read, by the youngest record that each may hold: as
     # far as the file's time says, until a look at its text says more. A checkout's files are of one moment.
-    queue: list[tuple[float, bool, Path, str]] = []
+    queue: list[tuple[float, bool, Path, str, str]] = []
     for board in boards:
         for run, evaluation in board.runs.items():
-            path = below(run, JOURNAL)
+            path = below(evaluation.home, JOURNAL)
             if evaluation.reads.get(path, "missing") != "missing":
                 try:
                     # A record is no younger than the file that it stands in.
                     youngest = (board.root / path).stat().st_mtime + GRAIN_S
                 except OSError:
                     youngest = inf
-                queue.append((-youngest, False, board.root, run))
+                queue.append((-youngest, False, board.root, run, path))
     heapify(queue)
     records: list[_Record] = []
     while queue:
-        bound, is_exact, root, run = heappop(queue)
+        bound, is_exact, root, run, path = heappop(queue)
         if len(records) == limit and -bound < _order(records[-1])[0]:
             break
-        path = below(run, JOURNAL)
         text = DiskFiles(root).read(path).text or ""
         if is_exact:
             read, named = verified_journal(root, path, text), {"root": str(root), "run": run}
@@ -158,7 +157,7 @@ def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
         else:
             # The latest time that the text names, whether its records count or not.
             youngest = max(map(_moment, _AT.findall(text)), default=0.0)
-            heappush(queue, (max(bound, -youngest), True, root, run))
+            heappush(queue, (max(bound, -youngest), True, root, run, path))
     return records
 
 

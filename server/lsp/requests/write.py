@@ -133,7 +133,8 @@ async def release(connection: Connection, view: RootView, params: Parameters) ->
 
 
 async def _reread(connection: Connection, view: RootView, run: str) -> Evaluation:
-    await connection.engine.refresh(view.root, [Path(view.root, run, ".phasekeeper")])
+    home = view.run_on_disk(run).home
+    await connection.engine.refresh(view.root, [Path(view.root, home, ".phasekeeper")])
     await connection.engine.look_again(view.root, run)
     return view.run_on_disk(run)
 

@@ -189,7 +189,7 @@ def test_the_board_says_of_each_task_how_it_stands() -> None:
         claims={"t-02": Claim("t-02", "ann", "2099", 1)},
         reported=frozenset({"t-05"}),
         skipped=frozenset({"3"}),
-        files={"03-step.md": ("a.py",)},
+        files={"t-03": ("a.py",)},
     )
     states = {one.id: (one.state, *one.blocked_by) for stage in shown.stages for one in stage.tasks}
     assert states == {

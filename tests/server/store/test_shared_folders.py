@@ -27,6 +27,10 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+def own_home(folder: str) -> str | None:
+    return folder if folder in RUNS else None
+
+
 def appending(path: str, line: str) -> Callable[[LockedRun], Writes]:
     """A proposal that adds a line to a file as it is when it is asked."""
 
@@ -54,7 +58,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_runs_that_write_one_file_lose_no_line_of_each_other(root: Path) -> None:
     def many(run: str) -> None:
         for number in range(25):
-            done = commit(root, run, appending(SHARED, f"{run} {number}"), is_run=RUNS.__contains__)
+            done = commit(root, run, appending(SHARED, f"{run} {number}"), home_of=own_home)
             assert (done.recovery, done.unfinished) == ((), ())
 
     with ThreadPoolExecutor(2) as pool:
@@ -68,22 +72,22 @@ def test_a_file_in_another_run_is_written_under_that_runs_lock_too_in_path_order
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = taken(monkeypatch)
-    commit(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
+    commit(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), home_of=own_home)
     assert order == ["tasks/B", "tasks/A", "tasks/B"]
     order.clear()
-    commit(root, "tasks/B", appending("tasks/B/notes.txt", "own"), is_run=RUNS.__contains__)
+    commit(root, "tasks/B", appending("tasks/B/notes.txt", "own"), home_of=own_home)
     assert order == ["tasks/B"]
 
 
 def test_a_file_of_no_run_is_guarded_by_the_root(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     order = taken(monkeypatch)
-    commit(root, "tasks/A", appending(SHARED, "x"), is_run=RUNS.__contains__)
+    commit(root, "tasks/A", appending(SHARED, "x"), home_of=own_home)
     assert order == ["tasks/A", "", "tasks/A"]
 
 
 def test_a_run_whose_neighbour_is_being_written_waits_and_says_for_whom(root: Path) -> None:
     with run_lock(root, "tasks/A"), pytest.raises(StoreError, match="tasks/A is being written by process"):
-        commit(root, "tasks/B", appending("tasks/A/notes.txt", "x"), is_run=RUNS.__contains__, timeout_s=0.05)
+        commit(root, "tasks/B", appending("tasks/A/notes.txt", "x"), home_of=own_home, timeout_s=0.05)
     assert not (root / "tasks/A/notes.txt").exists()
     assert not (root / "tasks/B/.phasekeeper/journal.jsonl").exists()
 
@@ -93,9 +97,9 @@ def test_what_the_other_run_left_unfinished_is_finished_before_its_file_is_read(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("phasekeeper.server.store.commit._rename_all", lambda _root, _work: ((), ()))
-        commit(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), is_run=RUNS.__contains__)
+        commit(root, "tasks/A", appending("tasks/A/notes.txt", "from A"), home_of=own_home)
     assert not (root / "tasks/A/notes.txt").exists()
-    done = commit(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), is_run=RUNS.__contains__)
+    done = commit(root, "tasks/B", appending("tasks/A/notes.txt", "from B"), home_of=own_home)
     assert (root / "tasks/A/notes.txt").read_text() == "from A\nfrom B\n"
     assert [mended.kind for mended in done.recovery] == ["finished"]
 
@@ -111,7 +115,7 @@ def test_a_proposal_that_leads_on_and_on_is_given_up(root: Path) -> None:
         return appending(f"{names[len(looks)]}/x.txt", "x")(held)
 
     with pytest.raises(StoreError, match="leads to other runs with each look"):
-        commit(root, "tasks/A", propose, is_run=(*RUNS, *names).__contains__)
+        commit(root, "tasks/A", propose, home_of=lambda folder: folder if folder in (*RUNS, *names) else None)
     assert not list(root.rglob("x.txt"))
 
 
@@ -122,7 +126,7 @@ def _interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit whose text did not get to its place."""
     with monkeypatch.context() as patch:
         patch.setattr("phasekeeper.server.store.commit._rename_all", lambda _root, _work: ((), ()))
-        commit(root, "tasks/A", appending(SHARED, "recorded"), is_run=RUNS.__contains__)
+        commit(root, "tasks/A", appending(SHARED, "recorded"), home_of=own_home)
 
 
 def test_a_write_is_finished_after_the_repository_was_moved(
@@ -158,7 +162,7 @@ def test_what_was_never_committed_is_removed_after_the_repository_was_moved(
     with monkeypatch.context() as patch, pytest.raises(Died):
         patch.setattr("phasekeeper.server.store.commit._check_again", dies)
         patch.setattr("phasekeeper.server.store.commit._remove_temporaries", lambda _root, _work: None)
-        commit(root, "tasks/A", appending(SHARED, "never"), is_run=RUNS.__contains__)
+        commit(root, "tasks/A", appending(SHARED, "never"), home_of=own_home)
     [stray] = [path for path in (root / "shared").iterdir() if path.suffix == ".tmp"]
     moved = root.rename(root.parent / "elsewhere")
     done = commit(moved, "tasks/A", lambda _held: Writes())

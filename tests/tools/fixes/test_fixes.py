@@ -76,6 +76,12 @@ def _mismatched(root: Path) -> None:
     put(plan(root) / "02-tests.md", "# 02. Tests\n\n## Meta\n\n- **ID**: FT-002\n")
 
 
+def _malformed(root: Path) -> None:
+    feature = root / "specs/001-login"
+    put(feature / "spec.md", "# Login\n")
+    put(feature / "tasks.md", "- [x] T001 a\n  * ☑ **T002** b\n1. [done] T003 c\n[ ] d\n")
+
+
 def _missing(root: Path) -> None:
     plan(root, "3 | shop-03 | `03-pay.md` | Paying | impl | [ ]")
 
@@ -215,6 +221,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "session-inconsistent": _session,
     "state-loosened": _loosened,
     "status-drift": _drift,
+    "task-malformed": _malformed,
     "task-mismatch": _mismatched,
     "task-unreadable": _unreadable_task,
     "test-task-missing": _untested,
@@ -285,6 +292,9 @@ UNFIXABLE: dict[str, str] = {
     "order-uncertain": "which of two reports came first cannot be told any more",
     "phase-ahead": "it is information: an artifact that comes early harms nothing",
     "phase-skipped": "it is information, with the reason",
+    "delta-invalid": "only who wrote the requirement knows what it shall say",
+    "placeholder-left": "only who knows what is wanted can say it",
+    "task-ahead": "whether the one is done or the other is not, only who did them knows",
     "plan-empty": "the tasks of a stage have to be planned; that is work",
     "quality-mismatch": "the quality gate has to be judged again",
     "report-out-of-turn": "it counts for nothing, and what it says may still be wanted",

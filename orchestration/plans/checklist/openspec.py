@@ -1,0 +1,66 @@
+"""The dialect of OpenSpec's tasks.md: `- [ ] 1.1 words`, below `## 1. Group`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...findings import Problem
+from ...markdown.checklist import Checklist
+from ..model import MarkStatus, TaskFile
+from .dialects import checklist_dialect
+from .grammar import ChecklistGrammar, ChecklistRow, in_turn
+
+NUMBERED = re.compile(
+    r"(?:\*\*|__|~~|`)*(\d+(?:\.\d+)+[a-z]?(?![0-9A-Za-z_])|\d+[a-z]?(?=[.):、](?![0-9A-Za-z])))[.):、]?"
+)
+"""An id as `1.1`, `1.` or `1)`; a number alone is a word ("3 retries")."""
+# Its own reader, version 1.13.2: every other mark than x is open, a bracket with more in it is no task.
+_SEEN = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s*\[(?:\s*([^\]\s]?)\s*\](?![(\[])|\s+\])\s*(.*)")
+
+
+def _sight(line: str, status: MarkStatus) -> str:
+    match = _SEEN.match(line)
+    if match is None:
+        return "does not see this line"
+    is_done = (match[1] or "").lower() == "x"
+    if is_done == (status is MarkStatus.DONE):
+        return "counts it as open" if status is MarkStatus.CANCELLED else ""
+    return "counts it as done" if is_done else "counts it as open"
+
+
+def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, TaskFile]:
+    """A list is done from top to bottom."""
+    return {name: TaskFile(depends_on=tuple(ids)) for name, ids in in_turn(rows).items()}
+
+
+def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
+    """Numbers that stand below another group's heading, as OpenSpec's validate tells them."""
+    return _numbers_elsewhere(listed, rows)
+
+
+def _numbers_elsewhere(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
+    for row in rows:
+        group = row.id.partition(".")[0]
+        if (
+            row.id_span
+            and "." in row.id
+            and row.stage.isdecimal()
+            and group.isdecimal()
+            and group != row.stage
+        ):
+            message = f"{row.id} stands below group {row.stage}; its validate asks for {row.stage}.N"
+            yield Problem("task-malformed", message, row.id_span)
+
+
+GRAMMAR = ChecklistGrammar(
+    tool="OpenSpec",
+    marks={},
+    written={MarkStatus.TODO: " ", MarkStatus.DONE: "x"},
+    task_id=NUMBERED,
+    stage_id=re.compile(r"\W*(\d+)[.):、]?(?:\s|$)"),
+    sight=_sight,
+    details=_details,
+    problems=_problems,
+)
+DIALECT = checklist_dialect("an OpenSpec tasks.md: a list of 1.1, 1.2, .. by groups", GRAMMAR)

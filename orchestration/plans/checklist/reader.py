@@ -1,0 +1,265 @@
+"""Reads a checklist as a plan: its items are tasks, the headings above them stages. Nothing is left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...findings import Problem, Severity, Span
+from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, read_checklist
+from ...markdown.document import Heading
+from ...vfs.files import digest_of
+from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task
+from .grammar import ChecklistGrammar, ChecklistRow
+
+_EMPHASIS = re.compile(r"[*_~`\s]+")
+_WORDS = re.compile(r"[^\W_]+")
+_BEFORE_BOX = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])?")
+_LONGEST_ID, _WORDS_OF_ID = 48, 6
+_LINE_ABOVE = re.compile(r"[ \t]*(?:[-=_*][ \t]*){3,}")
+
+
+def read_plan(text: str, grammar: ChecklistGrammar) -> Plan | None:
+    """The plan in a text; None where nothing in it looks like a task."""
+    listed = read_checklist(text)
+    items = _task_items(listed, grammar)
+    if not items:
+        return None
+    stages = _stage_headings(listed, items, grammar)
+    rows = list(_rows(listed, items, stages, grammar))
+    details = grammar.details(listed, rows)
+    problems = [
+        *_document_problems(listed),
+        *(
+            problem
+            for row in rows
+            for problem in _row_problems(row, listed.document.lines[row.item.line], grammar)
+        ),
+        *_duplicates(rows),
+        *grammar.problems(listed, rows),
+    ]
+    heads = listed.document.headings
+    return Plan(
+        title=next((each.text for each in heads if each.level == 1), ""),
+        status="",
+        stages=tuple(_stages(listed, rows, stages)),
+        substance=_substance(listed, items),
+        problems=tuple(sorted(problems, key=lambda each: each.span or Span(0, 0, 0, 0))),
+        details=details,
+    )
+
+
+def _task_items(listed: Checklist, grammar: ChecklistGrammar) -> list[ChecklistItem]:
+    """The items that are tasks: all with a box, and lines with an emoji that name a task of their own.
+
+    A sentence with an emoji before it names none, and a summary names those that have boxes.
+    """
+
+    def task_id(item: ChecklistItem) -> str:
+        if item.form is ItemForm.CELL:
+            return _cell_id(item)
+        match = grammar.task_id.match(item.text)
+        return match[1] if match else ""
+
+    boxed = {task_id(item) for item in listed.items if _is_boxed(item)}
+
+    def is_task(item: ChecklistItem) -> bool:
+        name = task_id(item)
+        if item.form is ItemForm.CELL and boxed and not (name[:1].isalpha() and grammar.task_id.match(name)):
+            # Beside boxes, numbers in a table are those of requirements.
+            return False
+        return bool(name) and name not in boxed
+
+    return [item for item in listed.items if _is_boxed(item) or is_task(item)]
+
+
+def _cell_id(item: ChecklistItem) -> str:
+    """The id of a table's row: its first cell, however the convention writes ids elsewhere."""
+    return item.text.partition(" ")[0].strip("*`")
+
+
+def _is_boxed(item: ChecklistItem) -> bool:
+    """True if an item is a task whatever it says; a row of a table may sum up what has boxes elsewhere."""
+    return item.form in (ItemForm.BOX, ItemForm.LOOSE) or (
+        item.form is ItemForm.SYMBOL and item.mark in BOXES
+    )
+
+
+# ---- stages
+
+
+def _stage_headings(
+    listed: Checklist, items: Sequence[ChecklistItem], grammar: ChecklistGrammar
+) -> Mapping[int, tuple[str, int]]:
+    """Heading of an item -> (the id of its stage, the heading that the stage begins with), in order.
+
+    A stage is the next heading above that is numbered as the convention does, else the outermost one below
+    the title. Headings of one number are one stage.
+    """
+    headings = listed.document.headings
+    by_heading: dict[int, tuple[str, int]] = {}
+    taken: dict[str, int] = {}
+    for index in dict.fromkeys(item.heading for item in items):
+        above = list(_ancestors(headings, index))
+        numbered = next((each for each in above if grammar.stage_id.match(headings[each].text)), None)
+        if numbered is None:
+            below_title = [each for each in above if headings[each].level > 1]
+            own = (below_title or above or [-1])[-1]
+            name = _slug(headings[own].text) if own >= 0 else "tasks"
+        else:
+            own = numbered
+            match = grammar.stage_id.match(headings[own].text)
+            name = match[1] if match else ""
+        first = taken.setdefault(name, own)
+        same = first == own or (numbered is not None and first >= 0)
+        if not same:
+            number = next(n for n in range(2, len(items) + 3) if taken.setdefault(f"{name}-{n}", own) == own)
+            name, first = f"{name}-{number}", own
+        by_heading[index] = name, first
+    return by_heading
+
+
+def _ancestors(headings: Sequence[Heading], index: int) -> Iterator[int]:
+    """A heading and those that it is below, the innermost first."""
+    level = 7
+    while index >= 0:
+        if headings[index].level < level:
+            level = headings[index].level
+            yield index
+        index -= 1
+
+
+def _stages(
+    listed: Checklist, rows: Sequence[ChecklistRow], headings: Mapping[int, tuple[str, int]]
+) -> Iterator[Stage]:
+    heads, lines = listed.document.headings, listed.document.lines
+    grouped: dict[str, list[ChecklistRow]] = {}
+    for row in rows:
+        grouped.setdefault(row.stage, []).append(row)
+    for name, own in dict.fromkeys(headings.values()):
+        group = grouped[name]
+        # A heading may stand below items that are of its stage too, by another heading of its number.
+        span = heads[own].span if own >= 0 else Span(0, 0, 0, len(lines[0]))
+        if group[0].item.line < span.line:
+            span = group[0].item.span
+        tasks = StageTasks([_task(row, span.line) for row in group])
+        yield Stage(name, heads[own].text if own >= 0 else "Tasks", span, tasks)
+
+
+def _task(row: ChecklistRow, above: int) -> Task:
+    def place(span: Span) -> RowPlace:
+        return RowPlace(span.line - above, span.column, span.end_column)
+
+    item = row.item
+    return Task(
+        row.id, row.id, row.words or row.id, row.stage, row.status, "", "",
+        place(row.place), place(item.box), optional=item.optional,
+    )  # fmt: skip
+
+
+# ---- rows
+
+
+def _rows(
+    listed: Checklist,
+    items: Sequence[ChecklistItem],
+    stages: Mapping[int, tuple[str, int]],
+    grammar: ChecklistGrammar,
+) -> Iterator[ChecklistRow]:
+    lines, heads = listed.document.lines, {each.span.line for each in listed.document.headings}
+    taken = {match[1] for item in items if (match := grammar.task_id.match(item.text))}
+    ends = [*(item.line for item in items[1:]), len(lines)]
+    for item, end in zip(items, ends, strict=True):
+        match = grammar.task_id.match(item.text)
+        words = item.text[match.end() :] if match else item.text
+        status = grammar.status_of(item.mark)
+        # Of an item that is struck out nothing is left to do, whatever its box says.
+        if item.text.startswith("~~") and status is not MarkStatus.DONE:
+            status = MarkStatus.CANCELLED
+        if item.form is ItemForm.CELL:
+            span = Span(item.line, item.column, item.line, item.end)
+            name, words = _cell_id(item), item.text.partition(" ")[2]
+        elif match:
+            span = Span(item.line, item.column + match.start(1), item.line, item.column + match.end(1))
+            name = match[1]
+        else:
+            span, name = None, _free_slug(words, taken)
+        notes = []
+        for number in range(item.line + 1, end):
+            if number in heads or _LINE_ABOVE.fullmatch(lines[number]):
+                break
+            if lines[number].strip():
+                notes.append((number, lines[number]))
+        title = _EMPHASIS.sub(" ", words).strip(" :.-–—")
+        yield ChecklistRow(item, name, span, title, status, stages[item.heading][0], tuple(notes))
+
+
+def _slug(text: str) -> str:
+    words = _WORDS.findall(text.lower())[:_WORDS_OF_ID]
+    return "-".join(words)[:_LONGEST_ID].strip("-") or "untitled"
+
+
+def _free_slug(text: str, taken: set[str]) -> str:
+    """An id made of words that no other item has; the number behind it tells equal ones apart."""
+    name = base = _slug(text)
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{base}-{number}"
+    taken.add(name)
+    return name
+
+
+def _substance(listed: Checklist, items: Sequence[ChecklistItem]) -> str:
+    lines = list(listed.document.lines)
+    for box in (item.box for item in items):
+        lines[box.line] = f"{lines[box.line][: box.column]}[]{lines[box.line][box.end_column :]}"
+    return digest_of("\n".join(line.rstrip() for line in lines))
+
+
+# ---- problems
+
+
+def _document_problems(listed: Checklist) -> Iterator[Problem]:
+    document = listed.document
+    if document.unclosed is not None:
+        message = "this is never closed; the items below it are read anyway"
+        yield Problem("artifact-unreadable", message, document.unclosed, Severity.WARNING)
+    if document.conflict is not None:
+        message = "a merge left its marks here; both sides are read"
+        yield Problem("artifact-unreadable", message, document.conflict)
+
+
+def _row_problems(row: ChecklistRow, line: str, grammar: ChecklistGrammar) -> Iterator[Problem]:
+    item, status = row.item, row.status
+    if status is MarkStatus.UNKNOWN:
+        message = f"{row.id}: [{item.mark}] is no mark of {grammar.tool}; the task counts as not done"
+        yield Problem("marker-unknown", message, item.box)
+    if sight := grammar.sight(line, status) if status is not MarkStatus.UNKNOWN else "":
+        message = (
+            f"{row.id} is read as a task that is {status.value.replace('_', ' ')}; {grammar.tool} {sight}"
+        )
+        proper = _as_box(item, line, grammar.written.get(status))
+        yield Problem("task-malformed", message, item.box, data={"line": proper} if proper else {})
+
+
+def _as_box(item: ChecklistItem, line: str, mark: str | None) -> str:
+    """The line of an item with a box as every tool reads it; "" where that would say something else."""
+    if item.form not in (ItemForm.LOOSE, ItemForm.SYMBOL) or mark is None:
+        return ""
+    before = _BEFORE_BOX.match(line)
+    indent, bullet = before.groups() if before else ("", "")
+    return f"{indent}{bullet or '-'} [{mark}]{'*' if item.optional else ''} {item.text}"
+
+
+def _duplicates(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
+    first: dict[str, ChecklistRow] = {}
+    for row in rows:
+        same = first.setdefault(row.id, row)
+        if same is not row:
+            differ = (
+                "" if same.done == row.done else "; one is ticked and one is not, so it counts as not done"
+            )
+            yield Problem(
+                "duplicate-task", f"{row.id} stands in line {same.item.line + 1} already{differ}", row.place
+            )
