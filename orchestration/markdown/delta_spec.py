@@ -30,7 +30,7 @@ class DeltaSpec(NamedTuple):
 def read_delta_spec(text: str) -> DeltaSpec:
     """The delta in a text; never raises."""
     document = read(text)
-    counts: dict[str, int] = {name: 0 for name in ("added", "modified", "removed", "renamed")}
+    counts: dict[str, int] = dict.fromkeys(("added", "modified", "removed", "renamed"), 0)
     problems: list[Problem] = []
     section, is_known = "", False
     for heading in document.headings:
