@@ -148,6 +148,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         "guards, files or folders take more time or memory than is allowed; what is left out is not known",
     ),
     "coverage-low": (Severity.WARNING, "less was covered by tests than the threshold that was set"),
+    "check-invalid": (Severity.ERROR, "a check of the configuration is not written as it has to be"),
     "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
     "delta-invalid": (Severity.WARNING, "a delta spec says something that OpenSpec refuses or does not see"),
     "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..orchestration.definition.schema import json_schema
+from ..orchestration.definition.schema import config_schema, json_schema
 from ..orchestration.result.json_schema import evaluation_schema
 
 FOLDER = Path(__file__).parents[1] / "orchestration" / "schemas"
@@ -13,7 +13,11 @@ FOLDER = Path(__file__).parents[1] / "orchestration" / "schemas"
 
 def schemas() -> dict[str, str]:
     """File name to text of each schema."""
-    contents = {"definition.schema.json": json_schema(), "evaluation.schema.json": evaluation_schema()}
+    contents = {
+        "config.schema.json": config_schema(),
+        "definition.schema.json": json_schema(),
+        "evaluation.schema.json": evaluation_schema(),
+    }
     return {
         name: json.dumps(schema, indent=2, ensure_ascii=False) + "\n" for name, schema in contents.items()
     }

@@ -1,4 +1,7 @@
-"""A root's `.phasekeeper/config.yaml`: parameters, which workflow a folder has, further roots. Data only."""
+"""A root's `.phasekeeper/config.yaml`: parameters, which workflow a folder has, further roots, checks.
+
+Data only: nothing here runs a check.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..evidence.checks import KEYS as CHECK_KEYS
+from ..evidence.checks import REPORTS, Check, read_checks
 from ..findings import Finding, Problem, Span, finding
 from ..formats.yaml_text import Broken, Node, read_yaml, typed_value
 from ..suggestions import did_you_mean, misspelling
 from ..vfs.files import File
+from .shapes import TEXT, TYPED, Key, Shape, list_of, map_of, struct
 
 PATH = ".phasekeeper/config.yaml"
-KEYS = ("parameters", "workflows", "projects")
+_LISTS = {"run", "inputs", "definition"}
+_SHAPES: dict[str, Shape] = {"reports": struct("reports of a check"), "timeout_s": TYPED}
+STRUCTS: dict[str, dict[str, Key]] = {
+    "configuration": {
+        "parameters": Key(
+            map_of(map_of(TYPED)), "values for the parameters of workflows, by workflow and name"
+        ),
+        "workflows": Key(map_of(TEXT), "which workflow the folders that fit have, by a pattern of folders"),
+        "projects": Key(list_of(TEXT), "folders that are roots of their own"),
+        "checks": Key(map_of(struct("check")), "what can be run to measure the work, by name"),
+    },
+    "check": {
+        key: Key(list_of(TEXT) if key in _LISTS else _SHAPES[key], about, key == "run")
+        for key, about in CHECK_KEYS.items()
+    },
+    "reports of a check": {kind: Key(TEXT, about) for kind, about in REPORTS.items()},
+}
+"""The grammar of the configuration: every kind of map, its keys, and what they hold."""
+KEYS = tuple(STRUCTS["configuration"])
 
 
 @dataclass(frozen=True)
@@ -25,6 +49,7 @@ class Config:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     workflows: Mapping[str, str] = field(default_factory=dict)
     projects: tuple[str, ...] = ()
+    checks: Mapping[str, Check] = field(default_factory=dict)
     places: Mapping[tuple[str, str], Span] = field(default_factory=dict, repr=False)
     findings: tuple[Finding, ...] = ()
 
@@ -65,6 +90,9 @@ def read_config(text: str) -> Config:
             places[workflow, name] = value.span
     workflows = _map(top.get("workflows"), "workflows", wrong)
     names = {key: _name(each, f"workflows: {key} must be a name", wrong) for key, each in workflows.items()}
+    declared = top.get("checks")
+    no_checks = declared is None or (declared.kind == "scalar" and typed_value(declared) is None)
+    checks = {} if declared is None or no_checks else read_checks(declared, wrong)
     projects, folders = top.get("projects"), []
     if projects and isinstance(projects.value, list):
         folders = [_name(each, "a project must be a folder's path", wrong) for each in projects.value]
@@ -74,6 +102,7 @@ def read_config(text: str) -> Config:
         values,
         {key: name for key, name in names.items() if name},
         tuple(filter(None, folders)),
+        checks,
         places,
         tuple(finding(problem, PATH) for problem in wrong),
     )

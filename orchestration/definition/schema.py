@@ -13,7 +13,8 @@ from ..formats.yaml_text import Node, typed_value
 from ..suggestions import did_you_mean, misspelling
 from .model import STRUCTS
 from .reader import DefinitionErrors, DefinitionNode, LocatedMap, LocatedText
-from .shapes import MAPPING, Shape, list_of
+from .root_config import STRUCTS as CONFIG_STRUCTS
+from .shapes import MAPPING, Key, Shape, list_of
 
 _EXPECTED = {
     "word": "a word",
@@ -123,8 +124,17 @@ def _struct(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> Loc
 
 def json_schema() -> dict:
     """The JSON Schema (2020-12) of definition files, for editors; the reader above is stricter."""
+    return _schema_of("Phasekeeper workflow definition", "definition", STRUCTS)
+
+
+def config_schema() -> dict:
+    """Likewise the JSON Schema of `.phasekeeper/config.yaml`."""
+    return _schema_of("Phasekeeper configuration", "configuration", CONFIG_STRUCTS)
+
+
+def _schema_of(title: str, top: str, structs: Mapping[str, Mapping[str, Key]]) -> dict:
     definitions: dict[str, dict] = {}
-    for name, keys in STRUCTS.items():
+    for name, keys in structs.items():
         properties = {
             key: {"description": each.about, **_shape_schema(each.shape)} for key, each in keys.items()
         }
@@ -137,8 +147,8 @@ def json_schema() -> dict:
         }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Phasekeeper workflow definition",
-        "$ref": "#/$defs/definition",
+        "title": title,
+        "$ref": f"#/$defs/{top}",
         "$defs": definitions,
     }
 

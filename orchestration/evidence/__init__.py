@@ -1,1 +1,1 @@
-"""What tools measured: their own reports as values."""
+"""Evidence from tools: declared checks, their attestations, and what these are worth at this moment."""

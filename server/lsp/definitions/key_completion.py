@@ -1,4 +1,4 @@
-"""Completion in workflow definitions: keys, words and names, by where the cursor is."""
+"""Completion in workflow definitions and configurations: keys, words and names, by where the cursor is."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 
 from ....orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
-from ....orchestration.definition.shapes import Shape
+from ....orchestration.definition.shapes import Key, Shape
 from ....orchestration.markdown.block_outline import split_lines
 from ...workspace.definitions import built_in_sources
 from . import reference_docs as words
 from .declared_names import KIND, DeclaredNames, Items, item, items_of
 from .expression_completion import in_expression
-from .partial_yaml import keys_of, path_at, shape_at
+from .partial_yaml import CONFIGURATION, keys_of, path_at, shape_at
 
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _KEY_BEFORE = re.compile(r"(?<![\w-])[\w-]*+$")
@@ -26,14 +26,34 @@ def in_definition(source: str, line: int, column: int) -> Items:
     text = lines[line][:column] if line < len(lines) else ""
     keys = keys_of(shape)
     if keys and begins_key(text):
-        needed = {True: "; it is needed", False: ""}
-        return [
-            item(name, KIND.Property, key.about, f"{name}: ", words.holds(key.shape) + needed[key.required])
-            for name, key in keys.items()
-        ]
+        return _keys(keys)
     if shape is not None and shape.kind in ("list", "some", "either") and shape.of and not keys:
         shape = shape.of
     return _values(shape, path, DeclaredNames(lines), text) if shape else ()
+
+
+def in_configuration(source: str, line: int, column: int) -> Items:
+    """The keys that may stand at a place of `.phasekeeper/config.yaml`, and the names of workflows."""
+    lines = split_lines(source)
+    path = path_at(lines, line, column)
+    text = lines[line][:column] if line < len(lines) else ""
+    keys = keys_of(shape_at(path, CONFIGURATION))
+    if keys:
+        return _keys(keys) if begins_key(text) else ()
+    names_workflow = path == ("parameters",) if begins_key(text) else path[:1] == ("workflows",) != path
+    return _built_ins() if names_workflow else ()
+
+
+def _keys(keys: Mapping[str, Key]) -> Items:
+    needed = {True: "; it is needed", False: ""}
+    return [
+        item(name, KIND.Property, key.about, f"{name}: ", words.holds(key.shape) + needed[key.required])
+        for name, key in keys.items()
+    ]
+
+
+def _built_ins() -> Items:
+    return (item(name, KIND.Reference, "built-in workflow") for name in built_in_sources())
 
 
 def begins_key(text: str) -> bool:
@@ -108,6 +128,6 @@ def _names(declared: DeclaredNames, path: tuple[str, ...], is_key: bool) -> Item
     if key in ("forbidden", "effects", "read") and not is_key:
         return
     if key == "extend":
-        yield from (item(name, KIND.Reference, "built-in workflow") for name in built_in_sources())
+        yield from _built_ins()
     yield from declared.items(*_GROUPS.get(key, ()))
     yield from items_of(_FURTHER.get(key, {}), KIND.Keyword)

@@ -1,4 +1,4 @@
-"""A workflow definition as far as it can be told while it is typed: where a place is, which keys there are.
+"""A definition or configuration as far as it can be told while it is typed: where a place is, which keys.
 
 A text in the middle of a change is rarely YAML, so only the indentation and what is in braces is looked at.
 """
@@ -9,10 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ....orchestration.definition import root_config
 from ....orchestration.definition.model import STRUCTS
 from ....orchestration.definition.shapes import Key, Shape, struct
 from ....orchestration.findings import Span
 
+GRAMMAR = {**STRUCTS, **root_config.STRUCTS}
+DEFINITION, CONFIGURATION = struct("definition"), struct("configuration")
+"""The two kinds of files."""
 MOST_DEPTH = 12
 """Keys below so many others are looked at by nobody."""
 # Possessive, and never begun in the middle of a word: lines may be very long.
@@ -108,9 +112,9 @@ def _flow_keys(
     return [key for level in levels for key in level]
 
 
-def shape_at(path: Sequence[str]) -> Shape | None:
-    """The shape of what may stand at a path; None where that cannot be told."""
-    shape: Shape | None = struct("definition")
+def shape_at(path: Sequence[str], top: Shape = DEFINITION) -> Shape | None:
+    """The shape of what may stand at a path in a kind of file; None where that cannot be told."""
+    shape: Shape | None = top
     for step in path:
         if shape and shape.kind == "either":
             shape = shape.other
@@ -119,7 +123,7 @@ def shape_at(path: Sequence[str]) -> Shape | None:
             if step == "-":
                 continue
         if shape and shape.kind == "struct":
-            key = STRUCTS[shape.name].get(step)
+            key = GRAMMAR[shape.name].get(step)
             shape = key.shape if key else None
         else:
             shape = shape.of if shape and shape.kind == "map" else None
@@ -130,13 +134,15 @@ def keys_of(shape: Shape | None) -> dict[str, Key]:
     """The keys that a map of that shape may have."""
     while shape and shape.kind in ("some", "either"):
         shape = shape.of if shape.kind == "some" else shape.other
-    return STRUCTS[shape.name] if shape and shape.kind == "struct" else {}
+    return GRAMMAR[shape.name] if shape and shape.kind == "struct" else {}
 
 
-def key_about(lines: Sequence[str], line: int, column: int) -> tuple[Span, str] | None:
+def key_about(
+    lines: Sequence[str], line: int, column: int, top: Shape = DEFINITION
+) -> tuple[Span, str] | None:
     """(its span, what it means) of the key at a place."""
     for key in keys_in(lines[: line + 1]):
         if key.line == line and key.column <= column <= key.span.end_column:
-            known = keys_of(shape_at(key.path[:-1])).get(key.name)
+            known = keys_of(shape_at(key.path[:-1], top)).get(key.name)
             return (key.span, known.about) if known else None
     return None

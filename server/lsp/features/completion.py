@@ -14,7 +14,7 @@ from ....orchestration.vfs.files import join
 from ....orchestration.vfs.glob import fits
 from ....tools.fixes.state_fixes import phase_path
 from ..definitions.declared_names import KIND, item
-from ..definitions.key_completion import in_definition
+from ..definitions.key_completion import in_configuration, in_definition
 from ..view.documents import DocumentContext
 
 MOST = 500
@@ -35,6 +35,8 @@ def complete(context: DocumentContext, params: lsp.CompletionParams) -> lsp.Comp
     before = context.text.line(line)[:column]
     if context.is_definition:
         items = in_definition(context.source, line, column)
+    elif context.is_configuration:
+        items = in_configuration(context.source, line, column)
     elif context.path.endswith(".json"):
         items = _in_json(context, before)
     else:

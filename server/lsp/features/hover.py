@@ -17,7 +17,7 @@ from ....orchestration.plans.schedule import StageState, resolve
 from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, GateState, PhaseState
 from ....orchestration.sanitize import markdown, plain
-from ..definitions.partial_yaml import key_about
+from ..definitions.partial_yaml import CONFIGURATION, DEFINITION, key_about
 from ..view.documents import DocumentContext
 
 WORD = re.compile(r"[\w][\w./-]*")
@@ -46,8 +46,9 @@ Lines = Iterable[tuple[str, str]]
 
 
 def _content_at(context: DocumentContext, line: int, column: int) -> tuple[Span, Lines] | None:
-    if context.is_definition:
-        key = key_about(split_lines(context.source), line, column)
+    if context.is_definition or context.is_configuration:
+        top = DEFINITION if context.is_definition else CONFIGURATION
+        key = key_about(split_lines(context.source), line, column, top)
         return (key[0], [("", key[1])]) if key else None
     evaluation, plan = context.evaluation, context.own_plan()
     if evaluation is None:

@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
 from ....orchestration.definition.model import Workflow
+from ....orchestration.definition.root_config import PATH as CONFIGURATION
 from ....orchestration.findings import Span
 from ....orchestration.markdown.block_outline import split_lines
 from ....orchestration.plans.model import Plan
@@ -141,6 +142,10 @@ class DocumentContext(NamedTuple):
     @property
     def is_definition(self) -> bool:
         return is_definition(self.path, self.source)
+
+    @property
+    def is_configuration(self) -> bool:
+        return self.path == CONFIGURATION
 
     @property
     def is_state(self) -> bool:

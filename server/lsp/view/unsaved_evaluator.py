@@ -9,12 +9,15 @@ from typing import Any
 
 from ....orchestration.definition.compiler import compile_definition
 from ....orchestration.definition.reader import InvalidWorkflow, Source, load_definition
+from ....orchestration.definition.root_config import PATH as CONFIGURATION
+from ....orchestration.definition.root_config import read_config
 from ....orchestration.findings import Finding
 from ....orchestration.lint.checks import check
 from ....orchestration.result.values import Evaluation
 from ....orchestration.vfs.overlay import OverlayFiles
 from ...disk.disk_files import DiskFiles
 from ...workspace.definitions import DefinitionLibrary
+from ...workspace.workspace import root_findings
 from .documents import OpenDocument, is_definition
 from .root_view import RootView
 
@@ -52,10 +55,9 @@ class UnsavedEvaluator:
                 overlay = {path: document.text.source for document, path in changed}
                 unsaved = await self._evaluate_unsaved(view.root, overlay) if overlay else {}
                 texts = {path: document.text.source for document, path in self._documents_of(view)}
-                definitions = {path: text for path, text in texts.items() if is_definition(path, text)}
-                linted = (
-                    await asyncio.to_thread(_lint_definitions, view.root, definitions) if definitions else {}
-                )
+                names = [path for path, text in texts.items() if path == CONFIGURATION or is_definition(path, text)]
+                documents = {path: texts[path] for path in names}
+                linted = await asyncio.to_thread(_lint, view.root, documents) if documents else {}
                 if unsaved or linted or view.unsaved or view.linted:
                     self._on_evaluated(view, view.set_unsaved(unsaved, linted))
         finally:
@@ -63,10 +65,24 @@ class UnsavedEvaluator:
             self._running.discard(view.root)
 
 
-def _lint_definitions(root: Path, texts: Mapping[str, str]) -> dict[str, tuple[Finding, ...]]:
-    """The findings of definitions of a root, by path; also of those without any."""
-    library = DefinitionLibrary.of(OverlayFiles(DiskFiles(root), texts))
-    return {path: lint_definition(text, path, library) for path, text in texts.items()}
+def _lint(root: Path, documents: Mapping[str, str]) -> dict[str, tuple[Finding, ...]]:
+    """The findings of those documents of a root that are definitions, or a configuration that is not saved.
+
+    By path; also those without any.
+    """
+    texts = {path: text for path, text in documents.items() if is_definition(path, text)}
+    files = DiskFiles(root)
+    configuration = documents.get(CONFIGURATION)
+    if configuration is not None and configuration == files.read(CONFIGURATION).text:
+        configuration = None
+    if not texts and configuration is None:
+        return {}
+    library = DefinitionLibrary.of(OverlayFiles(files, texts))
+    linted = {path: lint_definition(text, path, library) for path, text in texts.items()}
+    if configuration is not None:
+        findings = root_findings(read_config(configuration), library)
+        linted[CONFIGURATION] = tuple(each for each in findings if each.path == CONFIGURATION)
+    return linted
 
 
 def lint_definition(text: str, path: str, library: DefinitionLibrary) -> tuple[Finding, ...]:

@@ -287,6 +287,7 @@ UNFIXABLE: dict[str, str] = {
     "fix-scope-unclear": "only who ran the checks knows which tasks failed",
     "fixes-dropped": "fixes have to be made or verified; that is work",
     "freshness-unknown": "which of two files is newer cannot be told any more",
+    "check-invalid": "only who declares the check knows what it should run",
     "gate-failing": "the gate's checks have to pass; that is work",
     "root-slow": "which files are large, or how often they change, is for those to say who keep them",
     "order-uncertain": "which of two reports came first cannot be told any more",

@@ -6,15 +6,20 @@ import pytest
 from lsprotocol import types as lsp
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
 from phasekeeper.orchestration.definition.model import STRUCTS
+from phasekeeper.orchestration.definition.root_config import KEYS
+from phasekeeper.orchestration.evidence.checks import KEYS as CHECK_KEYS
+from phasekeeper.orchestration.evidence.checks import REPORTS
 from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS, OWN_FUNCTIONS
 from phasekeeper.orchestration.expressions.tokens import MACROS
+from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint.expressions import STAGE_FIELDS, TASK_FIELDS
 from phasekeeper.orchestration.plans.model import STATUS_MEANING
 from phasekeeper.orchestration.snapshot.artifacts import _TYPES
 from phasekeeper.server.lsp.definitions import reference_docs as words
-from phasekeeper.server.lsp.definitions.key_completion import _MEANING, in_definition
+from phasekeeper.server.lsp.definitions.key_completion import _MEANING, in_configuration, in_definition
+from phasekeeper.server.lsp.definitions.partial_yaml import CONFIGURATION, key_about
 from phasekeeper.server.workspace.definitions import built_in_sources
 
 TEXT = """\
@@ -219,3 +224,40 @@ def test_very_long_lines_are_told_at_once(part: str) -> None:
     completions_after(line)
     source = TEXT.replace("title: Write the text", line)
     list(in_definition(source, 3, len("phase: state.phase")))
+
+
+# ---- the configuration ------------------------------------------------------------------------
+
+CONFIG = "parameters:\n  master-plan: {rounds: 2}\nchecks:\n  tests:\n    run: [make, test]\n"
+
+
+def configuration_labels(text: str) -> list[str]:
+    lines = text.split("\n")
+    return [each.label for each in in_configuration(text, len(lines) - 1, len(lines[-1]))]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("", list(KEYS)),
+        (CONFIG, list(KEYS)),
+        (f"{CONFIG}    ", list(CHECK_KEYS)),
+        (f"{CONFIG}    reports: {{", list(REPORTS)),
+        ("checks: {lint: {", list(CHECK_KEYS)),
+        ("checks:\n  t: {reports: {junit: ", []),
+        ("checks:\n  ", []),
+        ("parameters:\n  ", [*built_in_sources()]),
+        ("workflows:\n  docs/plans/*: ", [*built_in_sources()]),
+        ("workflows:\n  ", []),
+        ("parameters:\n  master-plan:\n    ", []),
+    ],
+)
+def test_keys_kinds_and_workflows_are_offered_in_a_configuration(text: str, labels: list[str]) -> None:
+    assert configuration_labels(text) == labels
+
+
+def test_a_key_of_a_configuration_is_explained() -> None:
+    lines = f"{CONFIG}    timeout_s: 9".split("\n")
+    found = key_about(lines, 5, 6, CONFIGURATION)
+    assert found == (Span(5, 4, 5, 13), CHECK_KEYS["timeout_s"])
+    assert key_about(lines, 3, 3, CONFIGURATION) is None
