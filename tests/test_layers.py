@@ -48,7 +48,7 @@ DIRECTIONS: dict[str, str] = {
     "server/hub": "ENGINE connector workspace live",
     "server/terminal": "ENGINE TOOLS hub",
     "server/cli": "ENGINE TOOLS connector store workspace hub terminal",
-    "server/cli/commands": "ENGINE TOOLS connector store workspace hub terminal cli",
+    "server/cli/commands": "ENGINE TOOLS connector disk store workspace hub terminal cli",
     "server/lsp/definitions": "ENGINE workspace",
     "server/lsp/view": "ENGINE disk workspace live",
     "server/lsp/features": "ENGINE TOOLS workspace lsp/definitions lsp/view",

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 
 from ...orchestration.vfs.files import RecordingFiles
+from ..disk.decision_keys import key_path, load_repository_key, repository_path
 from ..disk.disk_files import StatKey, stat_key
 from ..disk.repository import Head, head_of
 from ..workspace import decision_proof
-from ..workspace.decision_keys import key_path, load_repository_key, repository_path
 from ..workspace.head_files import HeadFiles
 from .dependencies import DependencyIndex
 

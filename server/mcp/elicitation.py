@@ -31,8 +31,8 @@ from ...tools.assistant.headers import head_of
 from ...tools.assistant.next_step import next_step
 from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
 from ...tools.assistant.tools import RequestDecision
+from ..disk.git import actor
 from ..workspace.apply import PreparedDecision, prepare_decision
-from ..workspace.git import actor
 from ..workspace.workspace import Workspace
 from .client import ROOTS, RequestContext, is_modern
 from .tool_access import CallAccess, refusals

@@ -41,11 +41,11 @@ from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.propose import propose
 from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.overlay import OverlayFiles
+from ..disk.git import answer
 from ..store import claims as store_claims
 from ..store.claims import key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
 from .decision_proof import require_usable_key, signer
-from .git import answer
 from .roots import UsageError
 from .workspace import Workspace
 

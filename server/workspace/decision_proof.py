@@ -17,10 +17,10 @@ from pathlib import Path
 from ...orchestration.journal.journal import CONFIRMATION, DECISIONS, Journal, Record, read_journal
 from ...orchestration.journal.lines import JOURNAL, parse_line
 from ...orchestration.vfs.files import below, digest_of
+from ..disk import git
+from ..disk.decision_keys import load_repository_key, make_repository_key, place_of, unusable_reason
 from ..disk.disk_files import MAX_BYTES
 from ..disk.safe_open import refusal
-from . import git
-from .decision_keys import load_repository_key, make_repository_key, place_of, unusable_reason
 from .roots import UsageError, path_in_root
 
 

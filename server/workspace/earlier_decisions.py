@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ...orchestration.journal.journal import CONFIRMATION, Record
 from ...orchestration.journal.lines import JOURNAL, parse_lines
 from ...orchestration.vfs.files import below
+from ..disk.decision_keys import load_key, load_repository_key, repository_keys
 from ..disk.disk_files import DiskFiles
-from .decision_keys import load_key, load_repository_key, repository_keys
 from .decision_proof import is_signed, journal_place, verified_journal
 
 

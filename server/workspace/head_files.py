@@ -7,10 +7,10 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from ..disk import git
 from ..disk.disk_files import MAX_BYTES
 from ..disk.repository import head_of
 from ..disk.safe_open import refusal
-from . import git
 
 _SHA1_DIGITS = 40
 

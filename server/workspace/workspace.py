@@ -30,8 +30,8 @@ from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files, RecordingFiles, name_in, parent
 from ...orchestration.vfs.overlay import OverlayFiles
+from ..disk.decision_keys import load_repository_key
 from ..disk.disk_files import DiskFiles
-from .decision_keys import load_repository_key
 from .definitions import DefinitionLibrary
 from .head_files import HeadFiles
 from .roots import UsageError, find_root, path_in_root, project_folders

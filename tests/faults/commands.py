@@ -20,9 +20,9 @@ from phasekeeper.server.cli.commands import init
 from phasekeeper.server.cli.commands import repair as repair_command
 from phasekeeper.server.cli.commands import write as writing
 from phasekeeper.server.cli.main import main
+from phasekeeper.server.disk import decision_keys as decide
 from phasekeeper.server.store import claims, commit, repair
 from phasekeeper.server.workspace import apply
-from phasekeeper.server.workspace import decision_keys as decide
 from phasekeeper.server.workspace.workspace import Workspace
 
 T1 = ".ai-tools-chain/tasks/T1"

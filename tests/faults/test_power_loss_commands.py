@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.workspace import decision_keys as decide
+from phasekeeper.server.disk import decision_keys as decide
 
 from tests.faults import commands
 from tests.faults.commands import ACKNOWLEDGED, COMMANDS, T1, carried_out

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
-from phasekeeper.server.workspace import decision_keys
+from phasekeeper.server.disk import decision_keys
 from phasekeeper.server.workspace.apply import prepare_decision, record_decision
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace

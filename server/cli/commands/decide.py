@@ -10,9 +10,9 @@ from argparse import Namespace
 from ....orchestration.evaluation.trace import EvaluationTrace
 from ....orchestration.states import QuestionKind
 from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered_questions
+from ...disk.git import actor
 from ...version import PROGRAM
 from ...workspace import apply
-from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..confirm import NotConfirmed, confirm
 from ..output import report_failure

@@ -29,12 +29,12 @@ from ....orchestration.sanitize import plain
 from ....tools.run_names import awaits_person
 from ...connector.address import UnusableFolder, find_address, lock_owner, runtime_folder, try_lock
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
+from ...disk import decision_keys as decide
+from ...disk import git
 from ...hub.process import log_path
 from ...terminal.lines import Line, Part, count_noun, print_lines
 from ...terminal.run_views import STATUS_STYLE
 from ...version import VERSION, release
-from ...workspace import decision_keys as decide
-from ...workspace import git
 from ...workspace.roots import UsageError
 from ...workspace.workspace import open_path
 from ..output import OK, REFUSED, print_json

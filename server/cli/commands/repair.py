@@ -9,12 +9,12 @@ from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.lines import JOURNAL_NAME
 from ....orchestration.sanitize import plain
 from ....orchestration.vfs.files import below, name_in, parent
+from ...disk.git import actor
 from ...store.folder import StoreError
 from ...store.log_file import BrokenLog
 from ...store.recovery import RecoveryAction
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ...version import PROGRAM
-from ...workspace.git import actor
 from ...workspace.repair import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ..confirm import NotConfirmed, confirm
 from ..output import OK, REFUSED, print_json

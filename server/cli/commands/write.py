@@ -14,11 +14,11 @@ from ....orchestration.states import RunStatus
 from ....orchestration.updates.commands import AlreadyDone, Command
 from ....tools.report_words import report_words
 from ....tools.run_names import awaits_person
+from ...disk.git import actor
 from ...terminal.finding_views import one_line_of
 from ...terminal.lines import Part, path, print_errors, print_lines
 from ...terminal.run_views import next_step_lines
 from ...workspace import apply
-from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..confirm import confirm
 from ..output import OK, WAITING, print_json

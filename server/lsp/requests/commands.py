@@ -19,8 +19,8 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused, answerable
 from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
+from ...disk.git import actor
 from ...workspace.apply import StoreError, prepare_decision
-from ...workspace.git import actor
 from ...workspace.repair import NOTHING_AGREED, prepare_repair, repair_run
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace

@@ -17,10 +17,10 @@ from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
 from ....tools.assistant.questions import DIALOG
 from ....tools.report_words import report_words
+from ...disk.git import actor
 from ...workspace import apply
 from ...workspace.apply import StoreError
 from ...workspace.definitions import UnknownWorkflow
-from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.connection import Connection

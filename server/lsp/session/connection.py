@@ -21,11 +21,11 @@ from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command
 from ....orchestration.vfs.files import digest_of
+from ...disk.git import actor
 from ...live.boards import RootChange
 from ...live.engine import Engine
 from ...process_end import process_end_probe
 from ...workspace.apply import HeldClaims
-from ...workspace.git import actor
 from ...workspace.roots import UsageError
 from ..view.documents import DocumentContext, OpenDocument, OpenDocuments, path_of
 from ..view.root_view import RootView, annotate_all

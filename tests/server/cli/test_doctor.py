@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from phasekeeper.server.cli.commands import doctor
 from phasekeeper.server.connector.address import try_lock
-from phasekeeper.server.workspace import decision_keys as decide
+from phasekeeper.server.disk import decision_keys as decide
 
 from tests.roots import task
 from tests.server.servers import BOUND_S

@@ -10,10 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.disk import file_cache, safe_open
+from phasekeeper.server.disk import decision_keys, file_cache, safe_open
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
-from phasekeeper.server.workspace import decision_keys
 from phasekeeper.server.workspace import decision_proof as decide
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace

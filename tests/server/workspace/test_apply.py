@@ -10,11 +10,11 @@ import pytest
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused, InvalidCommand
+from phasekeeper.server.disk import decision_keys as decide
 from phasekeeper.server.store.claims import claim, release
 from phasekeeper.server.store.commit import Conflict
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace import apply
-from phasekeeper.server.workspace import decision_keys as decide
 from phasekeeper.server.workspace.apply import HeldClaims, apply_command, prepare_decision, record_decision
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace

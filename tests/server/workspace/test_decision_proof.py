@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.server.workspace import decision_keys
+from phasekeeper.server.disk import decision_keys
+from phasekeeper.server.disk import git as git_runner
+from phasekeeper.server.disk.decision_keys import DecisionKey, key_path, load_key
+from phasekeeper.server.disk.git import actor
 from phasekeeper.server.workspace import decision_proof as decide
-from phasekeeper.server.workspace import git as git_runner
-from phasekeeper.server.workspace.decision_keys import DecisionKey, key_path, load_key
 from phasekeeper.server.workspace.decision_proof import head_lines, journal_place, sign, verified_lines
-from phasekeeper.server.workspace.git import actor
 
 KEY = bytes(range(32))
 JOURNAL = "tasks/T1/.phasekeeper/journal.jsonl"

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.workspace import git, head_files
+from phasekeeper.server.disk import git
+from phasekeeper.server.workspace import head_files
 from phasekeeper.server.workspace.head_files import HeadFiles
 
 from tests.roots import needs, put

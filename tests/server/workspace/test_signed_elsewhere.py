@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.updates.commands import Command
-from phasekeeper.server.workspace import decision_keys
+from phasekeeper.server.disk import decision_keys
 from phasekeeper.server.workspace.apply import prepare_decision, record_decision
 from phasekeeper.server.workspace.decision_proof import journal_place, sign
 from phasekeeper.server.workspace.repair import NOTHING_AGREED, prepare_repair, repair_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.workspace.git import actor
+from phasekeeper.server.disk.git import actor
 
 
 def test_who_decides_is_gits_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

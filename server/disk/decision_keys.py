@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from ..disk.repository import toplevel
+from .repository import toplevel
 
 KEY_BYTES = 32
 """A shorter key is refused; bytes past 1,024 are not a key of ours."""

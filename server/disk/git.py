@@ -12,7 +12,7 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-from ..disk.repository import toplevel
+from .repository import toplevel
 
 GIT_TIMEOUT_S = 5.0
 _ABSENT = os.devnull

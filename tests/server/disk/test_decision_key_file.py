@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.workspace import decision_keys as decide
+from phasekeeper.server.disk import decision_keys as decide
 
 PROGRAM = (
-    "from phasekeeper.server.workspace.decision_keys import make_key; print((make_key().secret or b'').hex())"
+    "from phasekeeper.server.disk.decision_keys import make_key; print((make_key().secret or b'').hex())"
 )
 
 
