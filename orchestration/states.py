@@ -111,6 +111,24 @@ class Basis(StrEnum):
 _BASES = tuple(Basis)
 
 
+class CheckResult(StrEnum):
+    """What a check says now. STALE: its last result was made on other bytes, or by another command.
+    MISSING: there is no result that counts. UNTRUSTED: no person allowed what it runs.
+    """
+
+    PASSED = "passed"
+    FAILED = "failed"
+    STALE = "stale"
+    MISSING = "missing"
+    RUNNING = "running"
+    UNTRUSTED = "untrusted"
+
+    @property
+    def is_fresh(self) -> bool:
+        """True if it was measured on the bytes that are there."""
+        return self in (CheckResult.PASSED, CheckResult.FAILED)
+
+
 class QuestionKind(StrEnum):
     """Kind of what a person is asked for: consent, a way out, or an answer in words."""
 

@@ -43,12 +43,13 @@ DIRECTIONS: dict[str, str] = {
     "server/connector": "",
     "server/disk": "ENGINE",
     "server/store": "ENGINE disk",
+    "server/checks": "ENGINE disk store",
     "server/workspace": "ENGINE disk store",
     "server/live": "ENGINE disk workspace",
     "server/hub": "ENGINE connector workspace live",
     "server/terminal": "ENGINE TOOLS hub",
     "server/cli": "ENGINE TOOLS connector store workspace hub terminal",
-    "server/cli/commands": "ENGINE TOOLS connector disk store workspace hub terminal cli",
+    "server/cli/commands": "ENGINE TOOLS connector disk store checks workspace hub terminal cli",
     "server/lsp/definitions": "ENGINE workspace",
     "server/lsp/view": "ENGINE disk workspace live",
     "server/lsp/features": "ENGINE TOOLS workspace lsp/definitions lsp/view",
@@ -66,6 +67,9 @@ ARCHITECTURE.md prints this table.
 STORE_USERS = frozenset(
     f"server/{path}.py"
     for path in (
+        "checks/evidence_store",
+        "checks/present",
+        "checks/verification",
         "workspace/apply",
         "workspace/repair",
         "workspace/run_reader",
@@ -73,6 +77,7 @@ STORE_USERS = frozenset(
         "cli/commands/assistant_rules",
         "cli/commands/init",
         "cli/commands/repair",
+        "cli/commands/verify",
     )
 )
 """The modules that may import `server/store/`: every other surface writes through these of `workspace/`.
@@ -84,9 +89,9 @@ ENGINE_FLOORS, FOLDER_FLOORS, MODULE_FLOORS = 10, 20, 24
 
 PURE = frozenset(
     """
-    __future__ abc ast bisect collections contextlib contextvars copy dataclasses datetime difflib enum
-    fnmatch functools graphlib hashlib importlib itertools json keyword math operator posixpath re string
-    struct textwrap types typing unicodedata jsonschema_rs pyromark re2 yaml
+    __future__ abc ast base64 binascii bisect collections contextlib contextvars copy dataclasses
+    datetime difflib enum fnmatch functools graphlib hashlib hmac importlib itertools json keyword math
+    operator posixpath re string struct textwrap types typing unicodedata jsonschema_rs pyromark re2 yaml
     """.split()  # noqa: SIM905 - thirty strings of a list would be read by nobody
 )
 """What the engine may import (design, section 3): parsers, and modules that see no disk, clock or process."""

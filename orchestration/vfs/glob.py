@@ -158,3 +158,23 @@ def _after(path: str, parts: tuple[str, ...]) -> frozenset[int]:
     for name in path.split("/") if path else ():
         positions = _step(name, True, positions, parts)
     return positions
+
+
+class PathMatcher:
+    """A test of many paths by some patterns, as `fits`: where a folder leads to is found once.
+
+    Cost: the folders times the patterns, then one step a path and pattern.
+    """
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = [_parts(pattern) for pattern in patterns]
+        self._folders: dict[str, list[tuple[tuple[str, ...], frozenset[int]]]] = {}
+
+    def fits(self, path: str) -> bool:
+        """True if a path fits one of the patterns."""
+        folder, _, name = path.rpartition("/")
+        ways = self._folders.get(folder)
+        if ways is None:
+            after = ((parts, _after(folder, parts)) for parts in self._patterns)
+            ways = self._folders[folder] = [(parts, found) for parts, found in after if found]
+        return any(len(parts) in _step(name, True, found, parts) for parts, found in ways)

@@ -138,6 +138,27 @@ Shows what it will write, and asks. Files that exist are only added to:
 
 exit codes: 0 done, 1 refused, 2 wrong use
 """
+_VERIFY = """\
+Runs checks of `.phasekeeper/config.yaml`, each in a process of its own, and
+keeps what came of them in `.phasekeeper/evidence`, signed. One that has a result
+for exactly these files is not run again. Nothing runs that no person allowed.
+
+exit codes:
+  0 all checks passed on the files as they are
+  1 one failed, or changed what it ran on
+  3 a person has to allow one first (`phasekeeper trust`)
+  2 wrong use, or a configuration that is broken
+
+example: phasekeeper verify tests lint
+"""
+_TRUST = """\
+Shows what a check runs, or what changed in it since it was allowed, and asks on a
+terminal, where the check's name is typed. What is allowed is kept in your own folder,
+for exactly this command and these files; any change asks again. It accepts, too,
+that there are fewer tests than there were.
+
+exit codes: 0 allowed, 1 not allowed, 2 wrong use
+"""
 _SERVE = """\
 Watches the roots and shows their runs, drawn again when something changed; in
 a pipe a line for each change. One server a user serves all editors and
@@ -353,6 +374,29 @@ COMMANDS: list[CommandEntry] = [
         more=_INIT,
     ),
     command(
+        "verify",
+        "run the checks that have no result for the files as they are",
+        "verify:verify",
+        word(
+            "checks",
+            "checks of the configuration (default: all); before them PATH, a place in the root",
+            nargs="*",
+        ),
+        flag("--again", "also those that have one"),
+        flag("--trust-head", "for builds: run what the commit HEAD holds, without a person's word"),
+        _ROOT,
+        _JSON,
+        more=_VERIFY,
+    ),
+    command(
+        "trust",
+        "allow what a check runs, as it is now",
+        "verify:trust",
+        word("checks", "checks of the configuration (default: all that wait for it)", nargs="*"),
+        _ROOT,
+        more=_TRUST,
+    ),
+    command(
         "serve",
         "the server, with a live view of the runs",
         "serve:serve",
@@ -386,5 +430,5 @@ COMMANDS: list[CommandEntry] = [
 
 
 def decisions() -> list[str]:
-    """The commands by which a person decides: those that `commands/decide.py` carries out, in their order."""
-    return [command.name for command in COMMANDS if command.run.startswith("decide:")]
+    """The commands by which a person decides, in their order."""
+    return [each.name for each in COMMANDS if each.run.startswith("decide:") or each.run == "verify:trust"]

@@ -54,7 +54,7 @@ def key_path() -> Path:
 def load_key() -> DecisionKey:
     """The user's key, unless it is missing, too short, not this user's, or open to others."""
     path = key_path()
-    found = _read_private(path, _MAX_KEY_BYTES)
+    found = read_private(path, _MAX_KEY_BYTES)
     if found.secret is not None and len(found.secret) < KEY_BYTES:
         found = DecisionKey(None, "has the wrong size")
     if found.secret is not None:
@@ -136,7 +136,7 @@ def _repositories() -> Path:
 
 
 def _read_repository(path: Path, user: bytes) -> RepositoryKey | None:
-    found = _read_private(path, _MAX_REPOSITORY_BYTES)
+    found = read_private(path, _MAX_REPOSITORY_BYTES)
     try:
         entry = json.loads(found.secret or b"")
         place, identity = entry["path"], entry["id"]
@@ -150,7 +150,7 @@ def _read_repository(path: Path, user: bytes) -> RepositoryKey | None:
 # ---- files that only the user can read --------------------------------------------------------
 
 
-def _read_private(path: Path, most: int) -> DecisionKey:
+def read_private(path: Path, most: int) -> DecisionKey:
     """The bytes of a file; for one that is not this user's alone the reason, for none an empty one."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -172,16 +172,16 @@ def _make_key(path: Path, content: bytes, load: Callable[[], DecisionKey]) -> De
     if key.secret is not None or path.exists():
         return key
     try:
-        _create_private(path, content)
+        create_private(path, content)
     except OSError as error:
         why = (error.strerror or "unknown error").lower()
         return DecisionKey(None, f"the key at {path} cannot be made: {why}")
     return load()
 
 
-def _create_private(path: Path, content: bytes) -> None:
-    """A new file. It gets its name once it is whole: of several made at one moment the first one stays, and
-    nobody sees half of it."""
+def create_private(path: Path, content: bytes) -> None:
+    """A new file that only the user can read. It gets its name once it is whole: of several made at one
+    moment the first one stays, and nobody sees half of it."""
     new = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(new):
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -21,7 +21,7 @@ _PYTHONS = ("python", "python3")
 _WHY = "a person decides: show the question with `phasekeeper questions`, and wait"
 # What only Phasekeeper and people write, of the root and of each run. The sessions beside it are work
 # of assistants, and a rule that names the folder would deny all below it.
-_OWN = (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER, "config.yaml", "workflows/**")
+_OWN = (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER, "config.yaml", "workflows/**", "evidence/**")
 _FILES = tuple(f"{before}{FOLDER}/{name}" for before in ("", "**/") for name in _OWN)
 
 

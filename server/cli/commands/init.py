@@ -30,6 +30,7 @@ IGNORED = (
     f"**/{FOLDER}/{CLAIMS_NAME}",
     f"**/{FOLDER}/{LOCK}",
     f"**/{FOLDER}/{HOLDER}",
+    f"**/{FOLDER}/evidence/",
     f"**/{FOLDER}/.*.new",
     ".*.phasekeeper-*.tmp",
 )

@@ -259,7 +259,7 @@ def test_data_that_a_report_carries_is_shown_by_an_example(run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["staus"], "'staus'; did you mean status or start? `phasekeeper --help` lists them all"),
+        (["staus"], "'staus'; did you mean status or trust? `phasekeeper --help` lists them all"),
         (["workflow", "lst"], "'lst'; did you mean list? `phasekeeper workflow --help` lists them all"),
         (["zzz"], "'zzz'; `phasekeeper --help` lists them all"),
         (["a\x1b[31m"], "'a\\x1b[31m'; `phasekeeper --help` lists them all"),

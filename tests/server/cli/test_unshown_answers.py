@@ -46,6 +46,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "history": ("T1",),
     "repair": ("T1",),
     "init": ("--yes",),
+    "verify": (),
+    "trust": (),
     "serve": ("--stop",),
     "doctor": (),
     "demo": (),

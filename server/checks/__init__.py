@@ -1,0 +1,1 @@
+"""Running declared checks in processes of their own, who trusts them, what their results are worth."""

@@ -1,0 +1,171 @@
+"""`verify` runs the checks of a root, `trust` has a person allow what they run."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ....orchestration.definition.root_config import PATH as CONFIG_PATH
+from ....orchestration.definition.root_config import read_config
+from ....orchestration.evidence.checks import CODE, Check
+from ....orchestration.sanitize import plain
+from ....orchestration.states import CheckResult
+from ....orchestration.suggestions import did_you_mean
+from ...checks.evidence_store import attestation_path, log_path
+from ...checks.present import PresentCheck, PresentChecks
+from ...checks.trust import WORKSPACE_CODE
+from ...checks.verification import CheckOutcome, Listener, Verification, is_in_head
+from ...disk.git import actor
+from ...store.lock import timestamp
+from ...terminal.caller import path_here
+from ...terminal.check_progress import CheckProgress
+from ...terminal.lines import Line, Part, print_errors, print_lines
+from ...workspace.head_files import HeadFiles
+from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
+from ..confirm import confirm
+from ..output import OK, REFUSED, WAITING, print_json
+from ..selection import open_workspaces
+
+_LOG_LINES = 20
+_STYLES = {
+    CheckResult.PASSED: "good",
+    CheckResult.FAILED: "bad",
+    CheckResult.UNTRUSTED: "wait",
+}
+
+
+def verify(options: Namespace) -> int:
+    """`verify`: run what is not fresh; the exit code of the worst."""
+    workspace, names = _select(options)
+    verification = Verification(
+        workspace.root,
+        workspace.config.checks,
+        run_places(workspace),
+        _head_check(workspace) if options.trust_head else None,
+    )
+    started = time.monotonic()
+    if options.json:
+        outcomes = verification.verify(names, again=options.again)
+        print_json({"root": str(workspace.root), "checks": [_as_json(each) for each in outcomes]})
+        return _exit_code(outcomes)
+    with CheckProgress() as progress:
+        verification.listener = Listener(
+            progress.begin,
+            progress.add_output,
+            lambda outcome: progress.end(outcome.check, list(_lines(outcome))),
+        )
+        outcomes = verification.verify(names, again=options.again)
+    if any(each.ran for each in outcomes):
+        print_lines([[Part(f"{len(outcomes)} looked at in {time.monotonic() - started:.1f} s", "dim")]])
+    waiting = [each.check for each in outcomes if each.state.result is CheckResult.UNTRUSTED]
+    if waiting:
+        print_errors([f"phasekeeper: `phasekeeper trust {' '.join(waiting)}` shows what they run, and asks"])
+    return _exit_code(outcomes)
+
+
+def run_places(workspace: Workspace) -> list[str]:
+    """The patterns of the folders in which a root's workflows have their runs."""
+    return [place for each in workspace.library.definitions() for place in each.at]
+
+
+def _select(options: Namespace) -> tuple[Workspace, list[str]]:
+    """The root that is meant, and the checks. Raises UsageError."""
+    words: list[str] = list(options.checks)
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
+    if words and words[0] not in workspace.config.checks and path_here(Path(words[0])).exists():
+        workspace = open_workspaces(Path(words.pop(0)), options.root).workspaces[0]
+    checks = workspace.config.checks
+    wrong = [found for found in workspace.config.findings if found.code == CODE]
+    if wrong:
+        line = wrong[0].span.line + 1 if wrong[0].span else 1
+        raise UsageError(f"{CONFIG_PATH}:{line}: {wrong[0].message}; nothing is run before it is mended")
+    if not checks:
+        raise UsageError(f"no check is declared under `checks:` in {workspace.root / CONFIG_PATH}")
+    for word in words:
+        if word not in checks:
+            raise UsageError(f"there is no check {word!r}{did_you_mean(word, list(checks))}")
+    return workspace, list(dict.fromkeys(words)) or list(checks)
+
+
+def _head_check(workspace: Workspace) -> Any:
+    """A test of definitions: whether the commit HEAD holds them."""
+    head = HeadFiles(workspace.root)
+    config = (head.read(CONFIG_PATH) or b"").decode("utf-8", "replace")
+    checks: Mapping[str, Check] = read_config(config).checks
+    return lambda definition: is_in_head(definition, checks, head.read)
+
+
+def _exit_code(outcomes: Sequence[CheckOutcome]) -> int:
+    results = {each.state.result for each in outcomes}
+    if results - {CheckResult.PASSED, CheckResult.UNTRUSTED}:
+        return REFUSED
+    return WAITING if CheckResult.UNTRUSTED in results else OK
+
+
+def _lines(outcome: CheckOutcome) -> Iterator[Line]:
+    """What came of a check, with the end of its output where it did not pass."""
+    state = outcome.state
+    known = "" if outcome.ran or not state.is_fresh else "; nothing changed since it ran"
+    head = Part(f"{state.check}: {state.result.value}", _STYLES.get(state.result, "warn"))
+    yield [head, Part(f", {plain(state.reason, 400)}{known}")]
+    for each in state.shrinkage:
+        yield [Part(f"  {each.now:g} {each.what}, {each.before:g} when it passed before", "warn")]
+    if not outcome.ran or state.result is CheckResult.PASSED:
+        return
+    lines = outcome.log.decode("utf-8", "replace").splitlines()
+    for line in lines[-_LOG_LINES:]:
+        yield [Part(f"  | {plain(line, 300)}", "dim")]
+    yield [Part(f"  the whole output: {log_path(state.check)}", "dim")]
+
+
+def _as_json(outcome: CheckOutcome) -> dict[str, Any]:
+    state = outcome.state
+    shrunk = [{"code": s.code, "before": s.before, "now": s.now} for s in state.shrinkage]
+    return state.data() | {
+        "ran": outcome.ran,
+        "attestation": attestation_path(state.check),
+        "log": log_path(state.check),
+        "shrinkage": shrunk,
+    }
+
+
+# ---- trust --------------------------------------------------------------------------------------
+
+
+def trust(options: Namespace) -> int:
+    """`trust`: show each check that waits for it, and keep that a person allowed it."""
+    workspace, names = _select(options)
+    looks, places = PresentChecks(workspace.root), run_places(workspace)
+    checks = workspace.config.checks
+    present = [looks.look(checks, places, name) for name in names]
+    waiting = [each for each in present if _awaits(each, looks)]
+    if not waiting:
+        print_lines([[Part(f"allowed as they are: {', '.join(names)}", "good")]])
+        return OK
+    for each in waiting:
+        name = each.check.name
+        confirm(_question(each, looks), name)
+        # What was shown is what is allowed, whatever was saved meanwhile.
+        looks.trust.allow(each.definition, actor(workspace.root), timestamp(datetime.now(UTC)))
+        print_lines([[Part(f"allowed: {name}", "good")]])
+    return OK
+
+
+def _awaits(each: PresentCheck, looks: PresentChecks) -> bool:
+    is_allowed = looks.trust.allows(each.definition.digest, each.check.name)
+    return not is_allowed or bool(each.state.shrinkage)
+
+
+def _question(each: PresentCheck, looks: PresentChecks) -> Iterator[str]:
+    """The lines that a person reads before a check is allowed."""
+    yield f"The check {each.check.name} of {looks.root}"
+    if not looks.trust.allows(each.definition.digest, each.check.name):
+        yield from (f"  {line}" for line in looks.trust.difference(each.definition))
+        yield f"  {WORKSPACE_CODE}"
+    for less in each.state.shrinkage:
+        yield f"  {less.now:g} {less.what}; it was {less.before:g}. Typing its name accepts that, too."
