@@ -161,6 +161,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "duplicate-key": (Severity.WARNING, "a key stands twice in one object; readers keep only the last"),
     "duplicate-location": (Severity.WARNING, "an artifact exists in two places and the copies differ"),
     "duplicate-task": (Severity.ERROR, "two tasks of a plan share one id"),
+    "evidence-unverified": (Severity.ERROR, "a record of a measurement carries no proof of it"),
     "fixes-dropped": (Severity.WARNING, "the run would end while fixes are pending or unverified"),
     "fix-scope-unclear": (
         Severity.WARNING,
@@ -168,6 +169,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "freshness-unknown": (Severity.HINT, "a verdict and what it judges were saved at the same moment"),
     "inconsistent-state": (Severity.ERROR, "the recorded phase is ahead of what earlier phases delivered"),
+    "inputs-unwatched": (Severity.INFO, "changes of a check's inputs are seen only when somebody asks"),
     "issue-reported": (Severity.WARNING, "a tool reports an issue in a source file"),
     "iteration-limit": (Severity.WARNING, "a counter reached its maximum"),
     "journal-forked": (Severity.ERROR, "two lines of the journal follow the same line"),

@@ -92,7 +92,8 @@ class GateStatus(StrEnum):
 
 
 class Basis(StrEnum):
-    """The ground of a verdict, the strongest first. MEASURED: a fresh result of a check; none makes one yet.
+    """The ground of a verdict, the strongest first. MEASURED: a fresh result of a check.
+
 
     DECIDED: a person's proven answer or override. RECORDED: the content of a file that the definition names.
     REPORTED: a report's word, or that of a file which the reports of a workflow write.
@@ -182,3 +183,4 @@ class RecordKind(StrEnum):
     VIOLATION = "violation"
     REFUSED = "refused"
     RELINK = "relink"
+    VERIFIED = "verified"

@@ -137,6 +137,8 @@ class BasisCollector:
             return self._of(self.workflow.values[name].sources, context.records_behind(name))
         if group == "limits":
             return weakest(map(self.of, self.workflow.origins.parts_of_limit(rest)))
+        if group == "checks":
+            return Grounds(self.facts.basis_of_checks())
         if group in ("report", "answers"):
             kind = RecordKind.REPORT if group == "report" else RecordKind.ANSWER
             return _of_records(kind, context.records_behind(name))

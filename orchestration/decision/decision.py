@@ -17,7 +17,7 @@ from ..findings import NO_DATA, Evidence, Finding, Fix
 from ..journal.journal import EMPTY_RECORD, Record
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
-from .current_phase import current_phase, phase_place
+from .current_phase import CurrentPhase, current_phase, phase_place
 from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
 from .lost_work import lost_work_reason
@@ -82,16 +82,32 @@ def decide(facts: RunFacts) -> Decision:
     if current.phase is None:
         return Decision(*_INVALID, current.because, **named)
     facts.phase = current.phase.id
-    procedure = _Procedure(facts, current.phase)
-    if current.phase.terminal:
-        decision = procedure.end()
-    else:
-        decision = _wait_for_escalation(procedure.try_rules(current.because), facts)
+    procedure, decision = _follow(facts, current)
+    if (
+        facts.asks_checks
+        and decision.status is not RunStatus.COMPLETE
+        and facts.keep_checks(current.phase.id)
+    ):
+        # What was complete when it was recorded stays so, whatever is saved later.
+        kept, then = _follow(facts, current)
+        if then.status is RunStatus.COMPLETE:
+            procedure, decision = kept, then
+        else:
+            facts.release_checks()
     named["findings"] += tuple(procedure.findings)
     return replace(
         decision, phase=current.phase.id, overridden=current.overridden, gates=procedure.gates,
         skipped=tuple(procedure.skipped), undelivered=procedure.undelivered, **named,
     )  # fmt: skip
+
+
+def _follow(facts: RunFacts, current: CurrentPhase) -> tuple[_Procedure, Decision]:
+    """The rules of the current phase, followed."""
+    assert current.phase
+    procedure = _Procedure(facts, current.phase)
+    if current.phase.terminal:
+        return procedure, procedure.end()
+    return procedure, _wait_for_escalation(procedure.try_rules(current.because), facts)
 
 
 def raised_questions(facts: RunFacts) -> list[Record]:

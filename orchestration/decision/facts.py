@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Question, Workflow
+from ..definition.model import Gate, Question, Workflow
 from ..definition.names import PROPOSED
+from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.functions import as_text
 from ..expressions.language import Expression, Template
@@ -19,8 +20,9 @@ from ..plans.model import Plan
 from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
-from ..states import ArtifactStatus, RecordKind
+from ..states import ArtifactStatus, Basis, RecordKind
 from ..vfs.files import digest_of
+from .check_facts import kept_data, kept_records, present_checks
 from .parameters import LOOSENED, ParameterValue, parameter_value
 
 _NO_PHASE = "the phase is not known yet"
@@ -103,7 +105,7 @@ class RunFacts:
     """
 
     def __init__(self, workflow: Workflow, snapshot: Snapshot, log: RecordLog):
-        self.workflow, self.snapshot = workflow, snapshot
+        self.workflow, self.snapshot, self._log = workflow, snapshot, log
         self.records, self.origins = log.records, log.origins
         self.trace: list[TraceEntry] = []
         self.phase: str | None = None
@@ -111,7 +113,13 @@ class RunFacts:
         self._listed: dict[str, tuple[ArtifactState, list[Finding]]] = {}
         self._task_files = log.task_files
         self._parameters: dict[str, ParameterValue] = {}
-        state = snapshot.state
+        self._kept_phase = ""
+        self._kept: dict[str, RunFacts] = {}
+        self.context = self._make_context()
+        self._before = self.context, 0
+
+    def _make_context(self) -> Context:
+        workflow, snapshot, state = self.workflow, self.snapshot, self.snapshot.state
         variables: dict[str, Any] = {"state": state.data if state and state.valid else {}}
         for name, artifact in snapshot.artifacts.items():
             if artifact.valid and isinstance(artifact.data, Plan):
@@ -121,7 +129,8 @@ class RunFacts:
                 variables[f"{name}.status"] = artifact.data.status
             elif artifact.valid:
                 variables[name] = artifact.data
-        self.context = Context(workflow.language, variables, self._resolve, log.index, snapshot.tasks)
+        index = self._log.index
+        return Context(workflow.language, variables, self._resolve, index, snapshot.tasks)
 
     # ---- evaluating
 
@@ -145,9 +154,70 @@ class RunFacts:
     def _resolve(self, name: str) -> object:
         group, _, rest = name.partition(".")
         resolve = _FACTS.get(group)
-        if resolve and (rest or group in ("phase", "report", "next_step")):
+        if resolve and (rest or group in ("phase", "report", "next_step", "checks")):
             return resolve(self, rest)
         return self.context.value(self.workflow.values[name]).value_or_raise()
+
+    # ---- checks
+
+    def _checks(self, _: str) -> dict[str, dict[str, Any]]:
+        """The checks by name, as they are, or as they were when a phase was reported on."""
+        present = present_checks(list(self.snapshot.config.checks), self.snapshot.reader)
+        kept = kept_records(self._kept_phase, self.records) if self._kept_phase else {}
+        self.context.touch(list(kept.values()))
+        return {**present, **{name: kept_data(entry) for name, entry in kept.items()}}
+
+    @property
+    def asks_checks(self) -> bool:
+        """True if something that was evaluated looked at checks."""
+        return "checks" in self.context.facts
+
+    def with_kept_checks(self, phase: str) -> RunFacts:
+        """These facts with the checks as they were when the phase was reported on, if that is recorded.
+
+        For the gates of phases that lie behind: what was saved since asks nothing of them.
+        """
+        if not self.snapshot.config.checks or phase == self._kept_phase:
+            return self
+        if phase not in self._kept:
+            facts = self
+            if kept_records(phase, self.records):
+                facts = RunFacts(self.workflow, self.snapshot, self._log)
+                facts.phase, facts.next_step, facts.trace = self.phase, self.next_step, self.trace
+                facts._kept_phase = phase
+            self._kept[phase] = facts
+        return self._kept[phase]
+
+    def keep_checks(self, phase: str) -> bool:
+        """See the checks as they were when the phase was reported on; False if nothing tells that."""
+        if self._kept_phase or not kept_records(phase, self.records):
+            return False
+        self._before, self._kept_phase = (self.context, len(self.trace)), phase
+        self.context = self._make_context()
+        return True
+
+    def release_checks(self) -> None:
+        """See the checks as they are again, and forget what was tried meanwhile."""
+        self.context, traced = self._before
+        del self.trace[traced:]
+        self._kept_phase = ""
+
+    def facts_of_gate(self, gate: Gate) -> RunFacts:
+        """The facts that a gate is judged by: of a phase that lies behind those that were kept."""
+        phases = self.workflow.phases
+        is_behind = self.phase is not None and phases[gate.after].order < phases[self.phase].order
+        return self.with_kept_checks(gate.after) if is_behind else self
+
+    def basis_of_checks(self) -> Basis:
+        """MEASURED, unless what is kept of checks was measured elsewhere, or on other bytes."""
+        for name, entry in kept_records(self._kept_phase, self.records).items() if self._kept_phase else ():
+            state = self.snapshot.reader.read_check(name)
+            last = state.attestation if state else None
+            if last is None or last.subject != entry["about"]:
+                return Basis.RECORDED
+        return Basis.MEASURED
+
+    # ---- reports and records
 
     def _report(self, _: str) -> Record | Mapping[str, object]:
         """The newest record if it is a report of the current phase, and nothing was started since."""
@@ -297,6 +367,9 @@ class RunFacts:
         """The file and range where a value that a guard reads stands, by its path."""
         head = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
         state = self.snapshot.state
+        if head == "checks":
+            check = self.snapshot.config.checks.get(path[1]) if len(path) > 1 else None
+            return CONFIGURATION, check.span if check else None
         if head == "state" and state:
             return state.path, self.snapshot.reader.span(state, path[1:])
         if head not in self.workflow.artifacts:
@@ -314,6 +387,7 @@ _FACTS = {
     "exists": lambda facts, name: facts.artifact(name).exists,
     "parameters": lambda facts, name: facts.parameter(name).value,
     "limits": RunFacts._limit,
+    "checks": RunFacts._checks,
     "answers": RunFacts._answer,
 }
 

@@ -16,7 +16,8 @@ def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
     return tuple(_gate_state(facts, gate, phase) for gate in facts.workflow.gates.values())
 
 
-def _gate_state(facts: RunFacts, gate: Gate, phase: Phase) -> GateState:
+def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
+    facts = present.facts_of_gate(gate)
     # What is still ahead is not judged: its evidence is not there yet, and nobody asks for it.
     after = facts.workflow.order(gate.after)
     # A detour is taken from a later phase, and there that one's gate goes on; its condition says which it is.

@@ -18,9 +18,9 @@ UNANSWERED = ("none", "stale")
 PROPOSED = "proposed"
 # Names of the language that an artifact or a value may not take.
 TAKEN = RESERVED.union((
-    "next_step", "state", "valid", "exists", "parameters", "limits", "answers", "phase", "report", "step",
-    "now", "tasks", "records", "newest", "count", "all", "filter", "bool", "bytes", "double", "duration",
-    "dyn", "int", "list", "map", "optional", "size", "string", "timestamp", "type", "uint",
+    "next_step", "state", "checks", "valid", "exists", "parameters", "limits", "answers", "phase", "report",
+    "step", "now", "tasks", "records", "newest", "count", "all", "filter", "bool", "bytes", "double",
+    "duration", "dyn", "int", "list", "map", "optional", "size", "string", "timestamp", "type", "uint",
 ))  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def variables(raw: dict) -> dict[str, str]:
 
 def facts(raw: dict) -> dict[str, str]:
     """Names that are computed when an expression asks for them; values join them once compiled."""
-    names = {"phase": "string", "report": "map", "next_step": "string"}
+    names = {"phase": "string", "report": "map", "next_step": "string", "checks": "map"}
     for name in raw.get("artifacts", {}):
         names |= {f"valid.{name}": "bool", f"exists.{name}": "bool"}
     for name, entry in raw.get("parameters", {}).items():

@@ -27,7 +27,7 @@ class Origins(NamedTuple):
 
 _NOTHING = Origins()
 _DECIDED, _REPORTED = Origins((Basis.DECIDED,)), Origins((Basis.REPORTED,))
-_RECORDED = Origins((Basis.RECORDED,))
+_RECORDED, _MEASURED = Origins((Basis.RECORDED,)), Origins((Basis.MEASURED,))
 
 
 class ValueOrigins:
@@ -83,6 +83,8 @@ class ValueOrigins:
             return origins._replace(facts=(*origins.facts, name))
         if group == "limits":
             return _together(map(self.of, self.parts_of_limit(rest)))
+        if group == "checks":
+            return _MEASURED
         if group in ("report", "answers"):
             return (_REPORTED if group == "report" else _DECIDED)._replace(facts=(name,))
         if group == "valid" and rest in self.decided:

@@ -252,9 +252,16 @@ class _Assembler:
         if gate.status is GateStatus.NOT_REACHED:
             return gate
         pairs = [*zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)]
-        grounds = [Grounds() if c.met is None else self.bases.of(d.when) for c, d in pairs]
+        facts, evidence, bases = (
+            self.facts.facts_of_gate(self.workflow.gates[gate.id]),
+            self.evidence,
+            self.bases,
+        )
+        if facts is not self.facts:
+            evidence, bases = EvidenceCollector(facts), BasisCollector(facts)
+        grounds = [Grounds() if c.met is None else bases.of(d.when) for c, d in pairs]
         criteria = tuple(
-            CriterionState(c.text, c.met, self.evidence.of(d.when), ground.basis)
+            CriterionState(c.text, c.met, evidence.of(d.when), ground.basis)
             for (c, d), ground in zip(pairs, grounds, strict=True)
         )
         basis, actors, files, _ = self.bases.of_gate(gate, grounds)

@@ -17,6 +17,8 @@ from .lines import JournalLine, parse_lines
 
 KINDS = tuple(RecordKind)
 DECISIONS = ("answer", "override")
+PROVEN = (*DECISIONS, RecordKind.VERIFIED.value)
+"""The kinds of records that count only with a proof: that a person decided, that a check measured."""
 # The question that an answer of a repair answers: its `about` has the digests of the decision lines that a
 # person confirmed, separated by commas. No question of a definition can have this name.
 CONFIRMATION = "earlier-decisions"
@@ -39,14 +41,14 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "next": ("", "where a report asks to go, or an override went"),
     "iteration": (0, "its round; 0 where none is named"),
     "question": ("", "the question that was answered"),
-    "scope": ("", "what an answer holds for"),
+    "scope": ("", "what an answer holds for; of a verified record, what was run"),
     "option": ("", "what was chosen"),
     "asked": ("", "in an answer: the question in the words that the person read"),
     "options": ([], "in an answer: the options that the person had, each with its id and text"),
     "why": ("", "the reason"),
     "gates": ([], "the gates that an override waives"),
     "phases": ([], "the phases that an override lets go undelivered"),
-    "about": ("", "the substance that an answer holds for; of a report, how its own effects changed that"),
+    "about": ("", "the substance that an answer holds for; of a report, how it changed that; else what ran"),
     "stages": ([], "in an answer about a plan: its stages, each with the number of its tasks"),
     "files": ([], "files with their digests as they were then"),
     "message": ("", "what a report says in a line"),
@@ -54,6 +56,8 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "ignored": ([], "what a report wanted to write and may not, with the reasons"),
     "held": ([], "values that may not be loosened, as they were then, where they differ from before"),
     "path": ("", "the report's file"),
+    "check": ("", "in a verified record: the check"),
+    "numbers": ([], "in a verified record: the numbers that guards saw of the check, by name"),
     "actor": ("", "who"),
     "channel": ("", "by which way"),
     "request": ("", "the id that the caller gave the call"),
@@ -65,7 +69,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
 _EMPTY = {name: empty for name, (empty, _) in FIELDS.items()}
 
 Record = dict[str, object]
-# Which of some decision lines a person made; the caller knows keys and commits, the journal does not.
+# Which of some lines of PROVEN kinds carry a proof; the caller knows keys and commits, the journal does not.
 Verify = Callable[[Sequence[str]], frozenset[int]]
 
 
@@ -112,7 +116,7 @@ class RecordLine(NamedTuple):
 
 
 def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) -> Journal:
-    """The journal in `text`. `verify(lines)` gives the indexes of the decision lines that a person made."""
+    """The journal in `text`. `verify(lines)` gives the indexes of those lines of `PROVEN` that are proven."""
     lines, problems = record_lines(text)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
@@ -129,7 +133,7 @@ def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) 
         said = f"a second line follows the same line; {waiting} repair"
         problems.append(_problem(lost[0], "journal-forked", said))
     failed = [line for line in lost if line.record["kind"] == "report" and line.record["outcome"] in FAILURES]
-    decisions = [line for line in chain if line.record["kind"] in DECISIONS]
+    decisions = [line for line in chain if line.record["kind"] in PROVEN]
     proven = verify([line.text for line in decisions]) if decisions else frozenset()
     refused = {line.number for index, line in enumerate(decisions) if index not in proven}
     problems += _unproven(decisions, refused)
@@ -238,6 +242,9 @@ def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[
     problems: list[Problem] = []
     proven: dict[tuple[object, ...], int] = {}
     for line in reversed(decisions):
+        if line.record["kind"] == RecordKind.VERIFIED:
+            problems += [_problem(line, "evidence-unverified", _UNMEASURED)] if line.number in refused else []
+            continue
         decided = tuple(line.record[name] for name in ("kind", "question", "scope", "next"))
         if line.number not in refused:
             proven[decided] = line.number
@@ -253,6 +260,12 @@ def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[
 _UNPROVEN = (
     "no proof that a person made this decision here, so it does not count; one of before an upgrade, or a "
     "move of the folder, is confirmed by `phasekeeper repair`"
+)
+
+
+_UNMEASURED = (
+    "no proof that a check measured this, so it does not count; `phasekeeper verify` measures it, and what "
+    "others measured counts once it is committed"
 )
 
 

@@ -3,7 +3,7 @@
 Seed 001 names session.started, loop.iteration.start, loop.phase.start, .complete, .error and .skipped,
 loop.iteration.complete, loop.complete and session.ended ("Loop Algorithm", "Event Flow"); what they carry is
 told by it and by its source (reference: workflows, "Events"). What it has no event for keeps the kind of its
-record: decision.answer, decision.override, task.claim.
+record: decision.answer, decision.override, task.claim, check.verified.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _NAMES = {
     "violation": "gate.violation",
     "refused": "report.refused",
     "relink": "journal.relink",
+    "verified": "check.verified",
 }
 _WORK = {"phase": "phase", "iteration": "iteration", "stage": "stage", "tasks": "tasks", "outcome": "result"}
 # Per event: the fields of its record, and what they are called in the event.
@@ -36,6 +37,7 @@ _PAYLOAD: Mapping[str, Mapping[str, str]] = {
     "task.release": {"task": "task", "actor": "actor"},
     "gate.violation": {"phase": "phase", "message": "message", "path": "path"},
     "report.refused": {**_WORK, "why": "why"},
+    "check.verified": {"check": "check", "outcome": "result", "about": "subject", "message": "message"},
     "journal.relink": {"about": "about", "message": "message", "why": "why"},
     "loop.phase.start": {"phase": "phase", "iteration": "iteration", "stage": "stage", "why": "why"},
     "loop.phase.skipped": {"phase": "phase", "iteration": "iteration", "why": "reason"},

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..definition.artifact_kinds import KINDS
 from ..definition.ratchets import Ratchet
+from ..evidence.check_state import CheckState
 from ..evidence.source_files import findings_at_sources
 from ..findings import NO_DATA, Finding, Problem, Severity, SourceProblem, Span, finding
 from ..states import ArtifactStatus
@@ -18,6 +19,8 @@ from ..vfs.glob import TooManyFolders, fits, glob, leads_to
 
 Committed = Callable[[str], bytes | None]
 """The bytes of a file, by its path from the root, in the commit HEAD; None where they are not known."""
+Measured = Callable[[str], CheckState | None]
+"""The state of a check of the root, by its name; None where nobody looks after checks."""
 Question = tuple[Any, ...]
 """A question to a reader: the name of its method and what was asked."""
 Asked = Mapping[Question, object]
@@ -150,6 +153,8 @@ def _mark(answer: object) -> object:
         return answer.exists, answer.digest, answer.size, answer.mtime_ns, answer.problem
     if isinstance(answer, bytes):
         return digest_of(answer)
+    if isinstance(answer, CheckState):
+        return answer.digest
     return tuple(answer) if isinstance(answer, list) else answer
 
 
@@ -165,6 +170,7 @@ class RunReader:
     files: Files
     parsed: dict[tuple[str, str], Any] = field(default_factory=dict)
     committed: Committed = lambda path: None
+    measured: Measured = lambda check: None
     reads: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     asked: dict[Question, object] | None = None
@@ -206,6 +212,13 @@ class RunReader:
             content = "unreadable"
         self.reads[f"{path}: content"] = content
         return content
+
+    @_note_question
+    def read_check(self, name: str) -> CheckState | None:
+        """The state of a check; what guards see of it is part of the revision."""
+        state = self.measured(name)
+        self.reads[f"check: {name}"] = state.digest if state else "missing"
+        return state
 
     @_note_question
     def read_committed(self, path: str) -> bytes | None:

@@ -22,7 +22,7 @@ from ..vfs.files import Files, below, join
 from .artifacts import read_artifact
 from .conflicts import with_conflicts
 from .proof import proven_state, with_proof
-from .read_log import ArtifactState, Committed, Question, RunReader
+from .read_log import ArtifactState, Committed, Measured, Question, RunReader
 from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamp_record
 from .staleness import with_staleness
 from .state_file import read_state
@@ -39,15 +39,17 @@ def read_run(
     claims: Sequence[Claim] = (),
     verify: Verify = lambda lines: frozenset(),
     committed: Committed = lambda path: None,
+    measured: Measured = lambda check: None,
     parsed: dict[tuple[str, str], Any] | None = None,
 ) -> Snapshot:
     """The run in the folder `run` (relative to the root, "" for the root itself) as its files show it now.
 
     `root` is its absolute path; `claims` are the live ones; `verify` tells which decisions a person made,
-    `committed` what the commit HEAD holds; `parsed` keeps parse results between calls.
+    `committed` what the commit HEAD holds, `measured` what checks say; `parsed` keeps parse results between
+    calls.
     """
     asked: dict[Question, object] | None = {} if workflow.reports.files else None
-    reader = RunReader(files, {} if parsed is None else parsed, committed, asked=asked, root=root)
+    reader = RunReader(files, {} if parsed is None else parsed, committed, measured, asked=asked, root=root)
     path = below(workflow.home(run), JOURNAL)
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ..decision.check_facts import is_recorded, verified_record
 from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
@@ -66,6 +67,8 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
         told = {"stateUpdates": permitted.updates}
         given |= {**told, "data": given["data"] | told if "stateUpdates" in given["data"] else given["data"]}
         record["ignored"] = list(permitted.ignored)
+    if command.kind == "report":
+        draft.records += _new_measurements(trace)
     before = draft.skip(_passed_by(trace, command, step), trace)
     if not trace.facts.snapshot.names_definition:
         record["definition"] = trace.facts.workflow.digest
@@ -100,7 +103,7 @@ class _JournalPreview:
         whole = (line for line in parse_lines(text) if line.number < torn)
         self.seq = max((line.integer("seq") for line in whole), default=0) + 1
         self.at = now.astimezone(UTC).isoformat(timespec="milliseconds")
-        unproven = (line for code, line in places if code == "decision-unverified")
+        unproven = (line for code, line in places if code in ("decision-unverified", "evidence-unverified"))
         self.unproven = frozenset(lines[line].removesuffix("\r") for line in unproven)
 
     def text(self, records: Sequence[Record], edits: Sequence[Edit]) -> str:
@@ -157,7 +160,7 @@ class _Draft:
         fresh = read_run(
             old.workflow, files, old.run, root=old.root, config=old.config,
             claims=old.claims, verify=self.journal.verify, committed=old.reader.committed,
-            parsed=old.reader.parsed,
+            measured=old.reader.measured, parsed=old.reader.parsed,
         )  # fmt: skip
         return evaluate_traced(old.workflow, fresh)
 
@@ -187,6 +190,14 @@ class _Draft:
             self.add(record, phase, events, {"message": "", "data": {}}, trace)
             trace = self.look()
         return trace
+
+
+def _new_measurements(trace: EvaluationTrace) -> list[Record]:
+    """What checks that the run asks for have measured on the files as they are, and no record says yet."""
+    facts, names = trace.facts, trace.facts.snapshot.config.checks
+    states = [facts.snapshot.reader.read_check(name) for name in names] if facts.asks_checks else []
+    fresh = (state for state in states if state and state.is_fresh and not is_recorded(state, facts.records))
+    return [verified_record(state, facts.stage) for state in fresh]
 
 
 def _changed_substance(before: EvaluationTrace, after: EvaluationTrace) -> str:

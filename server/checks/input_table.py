@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import groupby
@@ -57,6 +57,9 @@ class InputTable:
         self.root = os.path.realpath(root)
         self.reads = 0
         self._digests: dict[str, _DigestEntry] = {}
+        self._lines: dict[str, tuple[str, bytes]] = {}
+        self._changed: set[str] | None = None
+        """Where changes are told: the files that may have changed since they were looked at."""
         self._files: tuple[str, ...] | None = None
         self._is_known = False
 
@@ -73,6 +76,30 @@ class InputTable:
         """Files came or went, or what git ignores changed."""
         self._is_known = False
 
+    def rely_on_changes(self, told: bool) -> None:
+        """From now on every change is told by `note_changes`, so that nothing else is looked at; or not."""
+        self._changed = set() if told else None
+
+    def note_changes(self, paths: Iterable[str]) -> bool:
+        """These files, or all that is below these folders, may have changed, come or gone.
+
+        True if there are other files than before, or nobody can tell which ones changed.
+        """
+        known, noted = self._digests, {*paths}
+        others = {path for path in noted if path not in known}
+        if self._changed is not None:
+            self._changed |= noted - others
+            # What lies below folders: a path is told by the folders above it.
+            below = (path for path in known if not others.isdisjoint(_above(path))) if others else ()
+            self._changed.update(below)
+        came = [path for path in others if os.path.lexists(os.path.join(self.root, path))]  # noqa: PTH118
+        if not came or not self._is_known or self._files is None:
+            return bool(came)
+        found = self._list_files(*(path or "." for path in came)) or ()
+        files = tuple(sorted({*self._files, *found}))
+        differs, self._files = files != self._files, files
+        return differs or any(os.path.isdir(os.path.join(self.root, path)) for path in came)  # noqa: PTH112, PTH118
+
     def _list_files(self, *only: str) -> tuple[str, ...] | None:
         if not head_of(Path(self.root)).state:
             return None
@@ -86,10 +113,30 @@ class InputTable:
 
         `paths` are sorted, so that each folder is opened once.
         """
+        if self._changed is not None:
+            known, changed = self._digests, self._changed
+            due = [path for path in paths if path in changed or path not in known or known[path].racy]
+            changed.difference_update(due)
+            # What was looked for and not found is looked for again; there is little of it.
+            self._read_all(due)
+            return {path: known[path].digest for path in paths if path in known}
+        return self._read_all(paths)
+
+    def _read_all(self, paths: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         for folder, names in groupby(paths, parent):
             found |= self._digests_in(folder, names)
         return found
+
+    def lines(self, digests: Mapping[str, str], line: Callable[[str, str], bytes]) -> list[bytes]:
+        """The line of each file in a manifest; those that are as before are not made again."""
+        made, lines = self._lines, list[bytes]()
+        for path, digest in digests.items():
+            known = made.get(path)
+            if known is None or known[0] is not digest:
+                known = made[path] = digest, line(path, digest)
+            lines.append(known[1])
+        return lines
 
     def _digests_in(self, folder: str, paths: Iterable[str]) -> dict[str, str]:
         try:
@@ -159,3 +206,10 @@ class InputTable:
             return UNREADABLE
         finally:
             close(descriptor)
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path lies in, "" at last."""
+    while path:
+        path = parent(path)
+        yield path

@@ -97,12 +97,12 @@ def _found_without_git(patterns: Iterable[str], root: str) -> set[str]:
 def manifest_of(paths: Sequence[str], table: InputTable) -> Manifest:
     """The manifest of some files as they are now. Raises InputsUnknown where one cannot be read."""
     digests = table.digests(paths)
-    unreadable = next((path for path, digest in digests.items() if digest == UNREADABLE), None)
-    if unreadable is not None:
+    if UNREADABLE in digests.values():
+        unreadable = next(path for path, digest in digests.items() if digest == UNREADABLE)
         raise InputsUnknown(f"its input {unreadable} cannot be read")
     if not digests:
         raise InputsUnknown("it has no inputs: no file fits")
-    text = b"".join(_line(path, digest) for path, digest in digests.items())
+    text = b"".join(table.lines(digests, _line))
     return Manifest(sha256(text).hexdigest(), text, len(digests))
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ...orchestration.evidence.attestation import LocatedFinding, ReportDigest, Totals
 from ...orchestration.evidence.report_readers import read_report
+from ...orchestration.evidence.source_files import findings_at_sources
 from ...orchestration.evidence.tool_report import (
     MOST_REPORT_BYTES,
     CaseCounts,
@@ -18,8 +19,7 @@ from ...orchestration.evidence.tool_report import (
     IssueCounts,
     ToolReport,
 )
-from ...orchestration.findings import SourceProblem, finding
-from ...orchestration.vfs.files import is_below_root
+from ...orchestration.findings import SourceProblem
 from ..disk import safe_open
 from ..disk.disk_files import StatKey, stat_key
 from ..disk.safe_open import RefusedError, close
@@ -117,23 +117,10 @@ def _together(whole: CheckReports, digest: ReportDigest, report: ToolReport, roo
 
 def _located_findings(issues: Sequence[SourceProblem], report: str, root: Path) -> Iterator[LocatedFinding]:
     """The issues, each at the first of its places that is a file of the root, else at the report."""
-    for issue in issues:
-        named = ((path_below(place.path, root), place.span) for place in issue.places)
-        path, span = next(((path, span) for path, span in named if path), (report, issue.problem.span))
-        found = finding(issue.problem, path)
-        yield LocatedFinding(
-            found.code, found.severity.value, found.message, path, span.line + 1 if span else 0
-        )
 
+    def first_files(options: Sequence[Sequence[str]]) -> list[str]:
+        return [next((path for path in paths if (root / path).is_file()), "") for paths in options]
 
-def path_below(written: str, root: Path) -> str:
-    """The path from the root of a file that a tool names; "" where no file of the root is meant."""
-    path = written.replace("\\", "/").removeprefix("file://")
-    for start in (f"{root.as_posix()}/", f"{root.resolve().as_posix()}/", "./"):
-        path = path.removeprefix(start)
-    if not is_below_root(path):
-        return ""
-    try:
-        return path if (root / path).is_file() else ""
-    except (OSError, ValueError):
-        return ""
+    for found in findings_at_sources(issues, report, root.as_posix(), first_files):
+        line = found.span.line + 1 if found.span else 0
+        yield LocatedFinding(found.code, found.severity.value, found.message, found.path, line)

@@ -105,6 +105,11 @@ class Selection:
             findings += [rebase_finding(entry, folder) for entry in (*own, *unlisted)]
         return findings
 
+    def check_findings(self) -> list[Finding]:
+        """Findings about the checks of the root and its projects, which are looked at for it."""
+        projects = ((each.folder, each.workspace.check_findings()) for each in self.projects)
+        return [rebase_finding(entry, folder) for folder, found in projects for entry in found]
+
     def broken(self) -> list[Finding]:
         """Errors in definitions that cannot be used, whose runs may therefore be missing here."""
         return [

@@ -37,6 +37,7 @@ from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
 from .dependencies import DependencyIndex, FindingsByPath, Holds
 from .external_inputs import Deadlines, ExternalInputs
+from .root_checks import RootChecks
 from .watch_plan import WatchPlan
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ RECENT_RUNS = 16
 """Before a question about all runs so many are looked at, those that were evaluated or asked about last."""
 _MAX_ROUNDS = 8
 # Dependants that are no runs, and so no paths.
-_LIBRARY, _CONFIG, _CANDIDATES = "\0library", "\0configuration", "\0candidates"
+_LIBRARY, _CONFIG, _CANDIDATES, _CHECKS = "\0library", "\0configuration", "\0candidates", "\0checks"
 
 
 class CandidateRun(NamedTuple):
@@ -89,6 +90,7 @@ class LiveRoot:
         self._holds = Holds(self._files, self._dependencies, now_ms)
         self._reported = FindingsByPath()
         self._external = ExternalInputs(root, self._dependencies)
+        self._checks = RootChecks(root)
         self._deadlines = Deadlines(clock)
         self._watch_plan = WatchPlan(self._files)
         self._parse_caches = LruCache[str, Parsed](WARM_RUNS)
@@ -113,6 +115,8 @@ class LiveRoot:
         try:
             self.read_definitions()
             self._find_candidates()
+            self._declare_checks()
+            yield from self._checks.preparing()
             total = len(self._due)
             for number, run in enumerate(list(self._due), 1):
                 if run in self._due:
@@ -141,21 +145,24 @@ class LiveRoot:
         """
         full = [str(path) for path in paths]
         self._files.has_grace = grace
-        self._files.refresh(self._relative(full))
+        relative = self._relative(full)
+        self._checks.note(relative)
+        self._files.refresh(relative)
         self._watch_plan.recheck(full)
         return self._recompute()
 
     def refresh_folders(self, folders: Mapping[Path, bool]) -> RootChange | None:
         """Look again, with grace, at what is right in folders (absolute), and below those that are True."""
         self._files.has_grace = True
+        self._checks.note(self._relative(folders))
         self._files.refresh_right_in(self._relative(folders))
         self._watch_plan.recheck(map(str, folders))
         self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
         return self._recompute()
 
     def look_again(self, run: str | None = None, heard_all: bool = False) -> RootChange | None:
-        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and where not all changes
-        were heard of (thousands of names take long) for new ones.
+        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and for new ones where
+        not all changes were heard of (thousands of names take long).
 
         None when nothing differs. With grace: whoever asks is answered when the run is not `held` any more.
         """
@@ -169,6 +176,7 @@ class LiveRoot:
         while way:
             keys.add(way)
             way = parent(way)
+        self._checks.ask_again()
         self._files.recheck(keys)
         return self._recompute()
 
@@ -178,6 +186,8 @@ class LiveRoot:
         for _ in self._files.rescanning():
             yield
             self._files.has_grace = grace
+        yield from self._checks.rescanning()
+        self._files.has_grace = grace
         self._mark_due(self._failed)
         change = self._recompute()
         keys = self._dependencies.keys()
@@ -218,7 +228,8 @@ class LiveRoot:
 
     def watched_folders(self) -> Mapping[Path, bool]:
         """The folders whose changes can matter; True where changes of all that is below them do."""
-        return self._watch_plan.folders(self._known, self._external.paths)
+        paths = self._external.paths | self._checks.paths
+        return self._watch_plan.folders(self._known, paths, self._checks.folders)
 
     def query(self, run: str, question: Callable[[EvaluationTrace], T]) -> T:
         """Ask `question` about the trace of a run's evaluation, and return what it returns.
@@ -290,7 +301,9 @@ class LiveRoot:
         key = partial(self._external.read_key, files)
         committed = partial(self._external.read_committed, files)
         head_file = partial(self._external.read_head_file, files)
-        around = RunEnvironment(self.root, self._config, self._deadlines.now(), key, head_file, committed)
+        measured = partial(self._checks.read, files)
+        now = self._deadlines.now()
+        around = RunEnvironment(self.root, self._config, now, key, head_file, committed, measured)
         return evaluate_match(match, read_match(match, files, around, parsed))
 
     def _depend(self, dependant: str, keys: set[str]) -> None:
@@ -330,6 +343,22 @@ class LiveRoot:
             ) != assigned_workflow(run, after)
             if differs or (name and _parameters(before, name) != _parameters(after, name)):
                 self._due[run] = None
+        if before.checks != after.checks and self._is_scanned:
+            renamed = before.checks.keys() != after.checks.keys()
+            changed = self._refresh_checks()
+            self._mark_due(self._candidates if renamed else self._dependencies.dependants(changed))
+
+    def _declare_checks(self) -> None:
+        places = [at for each in self._known.definitions.values() for at in each.at]
+        self._checks.declare(self._config.checks, places)
+
+    def _refresh_checks(self) -> set[str]:
+        """Bring the checks up to date; the keys of those that differ."""
+        self._declare_checks()
+        changed = self._checks.refresh()
+        if changed or not self.version:
+            self._reported.replace(_CHECKS, self._checks.findings())
+        return changed
 
     def _find_candidates(self, folders: Iterable[str] = ()) -> None:
         """Find the folders that may be runs, where folders came or went or, without any, everywhere."""
@@ -372,7 +401,7 @@ class LiveRoot:
         if not self._is_scanned:
             return None
         self._holds.end_those_over()
-        self._files.changed |= self._external.refresh()
+        self._files.changed |= self._external.refresh() | self._refresh_checks()
         self._mark_due(self._deadlines.take_due())
         read = set[str]()
         for _ in range(_MAX_ROUNDS):

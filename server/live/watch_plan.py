@@ -30,6 +30,7 @@ class WatchPlan:
         """Folders of files outside of those watched whole."""
         self._links_seen = 0
         self._external: frozenset[Path] = frozenset()
+        self._inputs: frozenset[str] = frozenset()
         self._plan: Mapping[Path, bool] | None = None
         self._around_missing: frozenset[str] = frozenset()
         """Folders that the plan does without because they are not there, and all above them."""
@@ -47,8 +48,12 @@ class WatchPlan:
         if self._files.linked_places() or not all(self._is_in_whole(parent(folder)) for folder in folders):
             self._plan = None
 
-    def folders(self, known: DefinitionSet, external: frozenset[Path]) -> Mapping[Path, bool]:
+    def folders(
+        self, known: DefinitionSet, external: frozenset[Path], inputs: frozenset[str] = frozenset()
+    ) -> Mapping[Path, bool]:
         """Folder -> whether all below it matters, for these definitions and files outside of the root.
+
+        `inputs` are further folders in which the names and contents of files matter.
 
         The same mapping as before when nothing that it depends on has changed.
         """
@@ -63,9 +68,10 @@ class WatchPlan:
             appeared = self._files.folders()
         single = {folder for folder in appeared if not self._is_in_whole(folder)} - self._single
         self._single |= single
-        if single or self._links_seen != self._files.ways or self._external != external:
+        differs = self._external != external or self._inputs != inputs
+        if single or self._links_seen != self._files.ways or differs:
             self._plan = None
-        self._links_seen, self._external = self._files.ways, external
+        self._links_seen, self._external, self._inputs = self._files.ways, external, inputs
         if self._plan is None:
             self._plan = self._work_out()
         return self._plan
@@ -85,7 +91,7 @@ class WatchPlan:
         whole = {place for place in places if place.is_dir() and place.is_relative_to(self._root)}
         whole -= {folder for folder in whole if any(above in whole for above in folder.parents)}
         single = {self._root.parent, self._root, *(path.parent for path in self._external)}
-        for folder in {*self._single, *self._whole, *map(parent, links)}:
+        for folder in {*self._single, *self._whole, *self._inputs, *map(parent, links)}:
             full = self._root / folder
             single |= {full, *(above for above in full.parents if above.is_relative_to(self._root))}
         missing = {folder for folder in (*single, *places) if not folder.is_dir()}

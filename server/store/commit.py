@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Edit
-from ...orchestration.journal.journal import DECISIONS, EMPTY_RECORD, Record, record_fault
+from ...orchestration.journal.journal import EMPTY_RECORD, PROVEN, Record, record_fault
 from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL, JOURNAL_NAME
 from ...orchestration.vfs.files import below, digest_of, parent
 from ..disk.safe_open import refusal
@@ -291,7 +291,7 @@ def _stamp_records(
             named += [{"path": f.path, "digest": f.digest, "was": f.was} for f, *_ in files]
         entry |= ({"files": named} if named else {}) | ({"more": following} if following else {})
         entry |= {"prev": prev} if prev else {}
-        if entry["kind"] in DECISIONS:
+        if entry["kind"] in PROVEN:
             if sign is None:
                 raise ValueError("a decision is only written where a person makes it, and signed")
             entry["mac"] = sign(entry)

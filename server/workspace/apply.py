@@ -45,7 +45,7 @@ from ..disk.git import answer
 from ..store import claims as store_claims
 from ..store.claims import key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
-from .decision_proof import require_usable_key, signer
+from .decision_proof import evidence_signer, require_usable_key, signer
 from .roots import UsageError
 from .workspace import Workspace
 
@@ -121,7 +121,7 @@ def apply_command(
         # Again under the lock; here nothing was made for it yet that would stay behind.
         _require_revision(_read_again(workspace, run), revision)
     home = workspace.home(run)
-    sign = signer(root, home) if signed else None
+    sign = signer(root, home) if signed else evidence_signer(root, home)
     before: list[Evaluation] = []
     refusals: list[RecordedRefusal] = []
 

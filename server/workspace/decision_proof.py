@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from ...orchestration.journal.journal import CONFIRMATION, DECISIONS, Journal, Record, read_journal
+from ...orchestration.journal.journal import CONFIRMATION, PROVEN, Journal, Record, read_journal
 from ...orchestration.journal.lines import JOURNAL, parse_line
+from ...orchestration.states import RecordKind
 from ...orchestration.vfs.files import below, digest_of
 from ..disk import git
 from ..disk.decision_keys import load_repository_key, make_repository_key, place_of, unusable_reason
@@ -59,6 +60,19 @@ def signer(root: Path, home: str) -> Callable[[Record], str]:
     return lambda entry: sign(entry, secret, where)
 
 
+def evidence_signer(root: Path, run: str) -> Callable[[Record], str]:
+    """The signature for records of measurements alone; a decision is refused (ValueError)."""
+    where = journal_place(root, below(run, JOURNAL))
+
+    def sign_measurement(entry: Record) -> str:
+        secret = load_repository_key(root).secret
+        if entry["kind"] != RecordKind.VERIFIED or secret is None:
+            raise ValueError("a decision is only written where a person makes it, and signed")
+        return sign(entry, secret, where)
+
+    return sign_measurement
+
+
 def head_file(root: Path, path: str) -> bytes | None:
     """A file below the root as the commit HEAD of the root's repository has it; None on any doubt."""
     if refusal(path):
@@ -86,7 +100,7 @@ def verified_lines(
     key: bytes | None,
     committed: Callable[[Path, str], frozenset[str]] = head_lines,
 ) -> frozenset[int]:
-    """The indexes of those decision lines of a journal that count as a person's.
+    """The indexes of those lines of `PROVEN` kinds that count: as a person's, or as measured here.
 
     `key` is the repository's. `committed` is asked once, and only when a decision lacks a valid signature. Of
     equal lines only the first counts: a copy of an old decision is not a new one. One in which a key stands
@@ -100,7 +114,7 @@ def verified_lines(
         bare = line.rstrip("\r\n")
         parsed = parse_line(bare)
         record = parsed.written or {}
-        if record.get("kind") not in DECISIONS or parsed.repeated or bare in decisions:
+        if record.get("kind") not in PROVEN or parsed.repeated or bare in decisions:
             continue
         decisions[bare] = i
         if record.get("question") == CONFIRMATION:

@@ -14,6 +14,7 @@ from ...orchestration.findings import finding
 from ...orchestration.journal.journal import read_claims
 from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.snapshot.discovery import Match
+from ...orchestration.snapshot.read_log import Measured
 from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.states import RunStatus, SuggestionKind
@@ -44,7 +45,7 @@ class ParseCache(dict[tuple[str, str], Any]):
 class RunEnvironment(NamedTuple):
     """The surroundings of a run besides its files. `now` is ISO 8601 in UTC, for claims; `key` gives the
     repository's key, `head_file` the bytes of a file in the commit HEAD, `committed` the lines of a journal
-    in it. They are asked only when needed.
+    in it, `measured` what a check says. They are asked only when needed.
     """
 
     root: Path
@@ -53,6 +54,7 @@ class RunEnvironment(NamedTuple):
     key: Callable[[], bytes | None]
     head_file: Callable[[str], bytes | None]
     committed: Callable[[Path, str], frozenset[str]] = decide.head_lines
+    measured: Measured = lambda check: None
 
 
 def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
@@ -69,6 +71,7 @@ def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parse
             around.root, journal, lines, around.key(), around.committed
         ),
         committed=around.head_file,
+        measured=around.measured,
         parsed=parsed,
     )
     if claims.problem is None or not claims.refused:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
+from ...orchestration.evidence.check_state import CheckState, check_findings
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import (
@@ -36,6 +37,9 @@ from .definitions import DefinitionLibrary
 from .head_files import HeadFiles
 from .roots import UsageError, find_root, path_in_root, project_folders
 from .run_reader import RunEnvironment, evaluate_match, read_match
+
+if TYPE_CHECKING:
+    from ..checks.present import PresentChecks
 
 
 @dataclass
@@ -143,8 +147,40 @@ class Workspace:
             now,
             lambda: load_repository_key(self.root).secret,
             self._head_files.read,
+            measured=self.check_state,
         )
         return read_match(match, RecordingFiles(self.files), around, self.parsed)
+
+    @property
+    def run_places(self) -> tuple[str, ...]:
+        """The patterns of the folders in which the root's workflows have their runs."""
+        return tuple(place for each in self.library.definitions() for place in each.at)
+
+    @cached_property
+    def _present_checks(self) -> PresentChecks:
+        from ..checks.present import PresentChecks  # late: most roots declare none
+
+        return PresentChecks(self.root)
+
+    @cached_property
+    def _check_states(self) -> dict[str, CheckState]:
+        return {}
+
+    def check_state(self, name: str) -> CheckState | None:
+        """What a check says; None for one that is not declared."""
+        known, checks = self._check_states, self.config.checks
+        if name not in known and name in checks:
+            known[name] = self._present_checks.look(checks, self.run_places, name).state
+        return known.get(name)
+
+    def check_findings(self) -> list[Finding]:
+        """What is to be said of the root's checks; each is looked at for it."""
+        return [
+            found
+            for name, check in self.config.checks.items()
+            if (state := self.check_state(name))
+            for found in check_findings(check, state, CONFIG_PATH)
+        ]
 
     def look(self, match: Match) -> EvaluationTrace:
         return evaluate_match(match, self.snapshot(match))

@@ -147,7 +147,8 @@ def check(options: Namespace) -> int:
     faults = selection.faults()
     evaluations = [run.evaluate_from_root() for run in selection.runs]
     basis = Basis(options.basis) if options.basis else None
-    checked = checks.check(evaluations, [*selection.findings(), *faults], basis)
+    of_roots = [*selection.findings(), *selection.check_findings(), *faults]
+    checked = checks.check(evaluations, of_roots, basis)
     allow_waiting = "waiting" in options.allow
     findings = checked.for_build(options.gates, allow_waiting)
     root = str(selection.root)

@@ -45,7 +45,7 @@ def verify(options: Namespace) -> int:
     verification = Verification(
         workspace.root,
         workspace.config.checks,
-        run_places(workspace),
+        workspace.run_places,
         _head_check(workspace) if options.trust_head else None,
     )
     started = time.monotonic()
@@ -66,11 +66,6 @@ def verify(options: Namespace) -> int:
     if waiting:
         print_errors([f"phasekeeper: `phasekeeper trust {' '.join(waiting)}` shows what they run, and asks"])
     return _exit_code(outcomes)
-
-
-def run_places(workspace: Workspace) -> list[str]:
-    """The patterns of the folders in which a root's workflows have their runs."""
-    return [place for each in workspace.library.definitions() for place in each.at]
 
 
 def _select(options: Namespace) -> tuple[Workspace, list[str]]:
@@ -140,7 +135,7 @@ def _as_json(outcome: CheckOutcome) -> dict[str, Any]:
 def trust(options: Namespace) -> int:
     """`trust`: show each check that waits for it, and keep that a person allowed it."""
     workspace, names = _select(options)
-    looks, places = PresentChecks(workspace.root), run_places(workspace)
+    looks, places = PresentChecks(workspace.root), workspace.run_places
     checks = workspace.config.checks
     present = [looks.look(checks, places, name) for name in names]
     waiting = [each for each in present if _awaits(each, looks)]

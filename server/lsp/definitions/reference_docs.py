@@ -14,6 +14,7 @@ from ....orchestration.journal.journal import FIELDS
 
 NAMES: Mapping[str, str] = {
     "state": "the data of the run's state file; an empty map without one",
+    "checks": "what the root's checks say now, by name: checks.NAME.result, .total, .failed, .coverage.lines",
     "phase": "the current phase; not in what tells the phase",
     "report": "the newest record, if it is a report of the current phase; else an empty one",
     "next_step": "the suggested phase or action; in notes only",
@@ -59,6 +60,7 @@ KINDS: Mapping[str, str] = {
     "violation": "something was done that was not allowed",
     "refused": "a report that was refused, since nothing had changed; guards do not see it",
     "relink": "a branch of the journal counts again",
+    "verified": "what a check had measured when a step was reported",
 }
 EVENTS: Mapping[str, str] = {
     "always": "with every event",

@@ -55,7 +55,9 @@ class UnsavedEvaluator:
                 overlay = {path: document.text.source for document, path in changed}
                 unsaved = await self._evaluate_unsaved(view.root, overlay) if overlay else {}
                 texts = {path: document.text.source for document, path in self._documents_of(view)}
-                names = [path for path, text in texts.items() if path == CONFIGURATION or is_definition(path, text)]
+                names = [
+                    path for path, text in texts.items() if path == CONFIGURATION or is_definition(path, text)
+                ]
                 documents = {path: texts[path] for path in names}
                 linted = await asyncio.to_thread(_lint, view.root, documents) if documents else {}
                 if unsaved or linted or view.unsaved or view.linted:

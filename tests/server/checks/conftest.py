@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ class CheckedRoot:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.places: Sequence[str] = PLACES
         self.git("init", "-q")
         put(path / ".gitignore", ".phasekeeper/evidence/\nbuild/\n")
         put(path / "src/app.py", "ONE = 1\n")
@@ -48,7 +49,7 @@ class CheckedRoot:
         return config.checks
 
     def look(self, name: str = "c") -> PresentCheck:
-        return PresentChecks(self.path).look(self.checks, PLACES, name)
+        return PresentChecks(self.path).look(self.checks, self.places, name)
 
     def state(self, name: str = "c") -> CheckState:
         return self.look(name).state
@@ -61,10 +62,10 @@ class CheckedRoot:
     def trust(self, *names: str, at: str = "2026-01-01T00:00:00.000+00:00") -> None:
         looks = PresentChecks(self.path)
         for name in names or self.checks:
-            looks.trust.allow(looks.look(self.checks, PLACES, name).definition, "Ada", at)
+            looks.trust.allow(looks.look(self.checks, self.places, name).definition, "Ada", at)
 
     def verification(self) -> Verification:
-        return Verification(self.path, self.checks, PLACES)
+        return Verification(self.path, self.checks, self.places)
 
     def verify(self, *names: str, again: bool = False) -> list[CheckOutcome]:
         return self.verification().verify(names or self.checks, again=again)

@@ -287,6 +287,8 @@ UNFIXABLE: dict[str, str] = {
     "fix-scope-unclear": "only who ran the checks knows which tasks failed",
     "fixes-dropped": "fixes have to be made or verified; that is work",
     "freshness-unknown": "which of two files is newer cannot be told any more",
+    "evidence-unverified": "the check has to run here, or the record to be committed",
+    "inputs-unwatched": "only who declares the check knows which files it depends on",
     "check-failed": "the code has to be mended; that is work",
     "check-narrowed": "its inputs have to come back, or a person accepts that on a terminal",
     "check-stale": "the check has to run; `phasekeeper verify` runs it",

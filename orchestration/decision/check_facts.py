@@ -1,0 +1,81 @@
+"""What guards see of checks: as they stand now, or as they were when a phase was reported on.
+
+A verdict rests on what was measured when it was given. So the gate of a phase that lies behind is judged by
+the `verified` records that stand before the phase's newest report: what is saved later asks nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..evidence.check_state import CheckState
+from ..journal.journal import Record, record
+from ..snapshot.read_log import RunReader
+from ..states import CheckResult, RecordKind
+
+NOBODY_LOOKS = {
+    "result": CheckResult.MISSING.value,
+    "fresh": False,
+    "reason": "nobody looks after checks here",
+}
+
+
+def present_checks(names: Sequence[str], reader: RunReader) -> dict[str, dict[str, Any]]:
+    """The checks of the root as they stand now, by name."""
+    states = {name: reader.read_check(name) for name in names}
+    return {name: state.data() if state else {"name": name, **NOBODY_LOOKS} for name, state in states.items()}
+
+
+def kept_records(phase: str, records: Sequence[Record]) -> dict[str, Record]:
+    """check → the newest record of its measurement that stands before the newest report of a phase."""
+    reports = [
+        number
+        for number, entry in enumerate(records)
+        if entry["kind"] == RecordKind.REPORT and entry["phase"] == phase
+    ]
+    before = records[: reports[-1]] if reports else ()
+    return {str(entry["check"]): entry for entry in before if entry["kind"] == RecordKind.VERIFIED}
+
+
+def kept_data(entry: Record) -> dict[str, Any]:
+    """What guards saw of a check when it was recorded."""
+    data: dict[str, Any] = {"name": entry["check"], "result": entry["outcome"], "fresh": True}
+    data |= {"reason": entry["message"], "coverage": {}, "issues": {}}
+    for each in entry["numbers"] if isinstance(entry["numbers"], list) else ():
+        if isinstance(each, Mapping) and isinstance(name := each.get("name"), str):
+            group, _, part = name.rpartition(".")
+            within: Any = data.setdefault(group, {}) if group else data
+            if isinstance(within, dict) and part not in ("name", "result", "fresh"):
+                within[part] = each.get("value")
+    return data
+
+
+def verified_record(state: CheckState, stage: str) -> Record:
+    """The record of a fresh state, for the journal."""
+    data, result = state.data(), state.attestation
+    assert result
+    numbers = [{"name": name, "value": value} for name, value in data.items() if type(value) in (int, bool)]
+    for group in ("coverage", "issues"):
+        numbers += [{"name": f"{group}.{name}", "value": value} for name, value in data[group].items()]
+    return record(
+        kind=RecordKind.VERIFIED.value,
+        check=state.check,
+        outcome=state.result.value,
+        about=state.subject,
+        scope=state.definition,
+        stage=stage,
+        message=state.reason,
+        numbers=[each for each in numbers if each["name"] != "fresh"],
+        files=[{"path": each.path, "digest": each.digest[:16]} for each in result.reports],
+        actor=result.actor,
+    )
+
+
+def is_recorded(state: CheckState, records: Sequence[Record]) -> bool:
+    """True if the newest record of a check says what it says now."""
+    for entry in reversed(records):
+        if entry["kind"] == RecordKind.VERIFIED and entry["check"] == state.check:
+            now = (state.result.value, state.subject, state.definition)
+            return (entry["outcome"], entry["about"], entry["scope"]) == now
+    return False

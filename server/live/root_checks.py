@@ -1,0 +1,173 @@
+"""The checks of a root, kept current: looked at again where something that they depend on may have changed.
+
+That is an input or a file of the definition (told by the watcher), the result, the note of a run under way,
+and what a person allowed (a stat each). Each state counts like a file that an evaluation read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ...orchestration.definition.root_config import PATH as CONFIG_PATH
+from ...orchestration.evidence.check_state import CheckState, check_findings
+from ...orchestration.evidence.checks import Check
+from ...orchestration.findings import Finding, Problem, Severity, finding
+from ...orchestration.vfs.files import RecordingFiles, parent
+from ..checks.evidence_store import attestation_path
+from ..checks.input_table import InputTable
+from ..checks.present import PresentChecks, running_path
+from ..disk.decision_keys import repository_path
+from ..disk.disk_files import StatKey, stat_key
+
+_KEY = "\0check:"
+MOST_FOLDERS = 5_000
+"""Inputs in more folders are not watched: systems have as few as 8,192 watches for all programs of a user."""
+_PART = 500
+"""Files that are looked at before others have their turn."""
+
+
+class RootChecks:
+    """The checks that a root declares. Used by one thread."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._checks: Mapping[str, Check] = {}
+        self._places: tuple[str, ...] = ()
+        self._table = InputTable(root)
+        self._states: dict[str, CheckState] = {}
+        self._paths: dict[str, tuple[str, ...]] = {}
+        self._due: set[str] = set()
+        self._stats: tuple[StatKey, ...] = ()
+        self._is_ready = False
+        self._folders: frozenset[str] = frozenset()
+        self.is_watched = False
+        """True while every change of an input is told."""
+
+    # ---- what is declared
+
+    def declare(self, checks: Mapping[str, Check], places: Sequence[str]) -> None:
+        """From now on these are the checks, and the places of runs."""
+        if (checks, tuple(places)) != (self._checks, self._places):
+            self._checks, self._places = checks, tuple(places)
+            self._due = set(checks)
+            self._is_ready = self._is_ready and not checks
+
+    def preparing(self) -> Generator[None, None, None]:
+        """Look at all inputs for the first time, in parts."""
+        if not self._checks or self._is_ready:
+            return
+        looks = PresentChecks(self._root, self._table)
+        files = self._table.files() or ()
+        for start in range(0, len(files), _PART):
+            self._table.digests(files[start : start + _PART])
+            yield
+        self._is_ready = True
+        self._look(looks)
+
+    def rescanning(self) -> Generator[None, None, None]:
+        """Look at all inputs again, in parts: changes may not have been heard."""
+        if not self._checks:
+            return
+        self._table.forget_files()
+        self._table.rely_on_changes(False)
+        files = self._table.files() or ()
+        for start in range(0, len(files), _PART):
+            self._table.digests(files[start : start + _PART])
+            yield
+        self._table.rely_on_changes(self.is_watched)
+        self._due = set(self._checks)
+
+    # ---- what changes
+
+    def note(self, paths: Iterable[str]) -> None:
+        """These files, or all below these folders (from the root), may have changed."""
+        if not self._checks:
+            return
+        noted = set(paths)
+        if any(path.rpartition("/")[2] == ".gitignore" for path in noted):
+            self._table.forget_files()
+            self._due = set(self._checks)
+        differs = self._table.note_changes(noted)
+        for name, check in self._checks.items():
+            known = self._paths.get(name, ())
+            concerned = differs or not noted.isdisjoint((*known, *check.definition_files))
+            self._due |= {name} if concerned else set()
+
+    def refresh(self) -> set[str]:
+        """Look again at what is due; the keys of the checks whose state differs."""
+        if not self._checks and not self._states:
+            return set()
+        stats = tuple(map(stat_key, self._watched_files))
+        if stats != self._stats:
+            self._stats, self._due = stats, set(self._checks)
+        if not self._is_ready and self._checks:
+            for _ in self.preparing():
+                pass
+            return {f"{_KEY}{name}" for name in self._states}
+        before = {name: state.digest for name, state in self._states.items()}
+        if self._due or self._states.keys() - self._checks.keys():
+            self._look(PresentChecks(self._root, self._table))
+        names = {*before, *self._states}
+        after = self._states
+        return {f"{_KEY}{n}" for n in names if n not in after or before.get(n) != after[n].digest}
+
+    def _look(self, looks: PresentChecks) -> None:
+        for name in self._due & self._checks.keys():
+            present = looks.look(self._checks, self._places, name)
+            self._states[name] = present.state
+            self._paths[name] = (*present.paths, *present.definition.files)
+        for name in self._states.keys() - self._checks.keys():
+            del self._states[name], self._paths[name]
+        self._due.clear()
+        folders = frozenset(parent(path) for paths in self._paths.values() for path in paths)
+        if folders != self._folders:
+            self._folders = folders
+        self.is_watched = len(self._folders) <= MOST_FOLDERS
+        self._table.rely_on_changes(self.is_watched)
+
+    # ---- what is asked
+
+    def read(self, files: RecordingFiles, name: str) -> CheckState | None:
+        """The state of a check, for an evaluation over `files`, which depends on it from now on."""
+        files.used.add(f"{_KEY}{name}")
+        if name in self._checks and name not in self._states:
+            self.refresh()
+        return self._states.get(name)
+
+    def findings(self) -> list[Finding]:
+        """What is to be said of the checks."""
+        found = [
+            each
+            for name, state in self._states.items()
+            if name in self._checks
+            for each in check_findings(self._checks[name], state, CONFIG_PATH)
+        ]
+        if self._checks and not self.is_watched and self._states:
+            where = f"the inputs of checks lie in {len(self._folders)} folders"
+            said = f"{where}, at most {MOST_FOLDERS} are watched; their changes are seen when somebody asks"
+            found.append(finding(Problem("inputs-unwatched", said, severity=Severity.INFO), CONFIG_PATH))
+        return found
+
+    def ask_again(self) -> None:
+        """Somebody asks: what is not watched is looked at."""
+        if self._checks and not self.is_watched:
+            self._table.forget_files()
+            self._due = set(self._checks)
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """The folders (from the root) whose changes have to be told; none where there would be too many."""
+        return self._folders if self.is_watched else frozenset()
+
+    @property
+    def paths(self) -> frozenset[Path]:
+        """Other files whose changes matter."""
+        return frozenset(self._watched_files)
+
+    @property
+    def _watched_files(self) -> list[Path]:
+        if not self._checks:
+            return []
+        kept = [path for name in self._checks for path in (attestation_path(name), running_path(name))]
+        return [repository_path(self._root).with_suffix(".checks"), *(self._root / path for path in kept)]
