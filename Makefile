@@ -1,7 +1,8 @@
 # make run    serve the examples with a live view: python3 >= 3.11 is all it needs
 # make test   all tests; what a missing system tool prevents is named, and fails with REQUIRE_ALL=1
 # make check  style, types and layers; of the extension too where there are Node 20 and npm, or with REQUIRE_ALL=1
-# make bench  how fast it is; make bench-peers: beside two task servers of others, from npm
+# make bench  how fast it is; ARGS=--check: no figure more than 20 % worse than the committed ones; make bench-peers: beside
+#             two task servers of others, from npm
 # make explore  100,000 histories a workflow, honest and not, beside a model of its rules; outside CI
 # make soak   20,000 rounds of renames and removals of watched folders, then 10,000 writes by clients that are killed
 # make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
@@ -37,12 +38,7 @@ check: $(VENV)/tested links
 
 bench: $(VENV)/tested
 	$(BIN)/python -m tests.bench $(ARGS)
-	$(BIN)/python -m tests.bench.commands
-	$(BIN)/python -m tests.bench.editors
-	$(BIN)/python -m tests.bench.clients
-	$(BIN)/python -m tests.bench.watching
-	$(BIN)/python -m tests.bench.bombs
-	$(BIN)/python -m tests.bench.peers
+	$(if $(ARGS),,for bench in commands editors clients watching bombs peers; do $(BIN)/python -m tests.bench.$$bench || exit 1; done)
 
 .PHONY: bench-peers
 bench-peers: $(VENV)/tested

@@ -5,6 +5,7 @@ Floors stand beside them: a bare interpreter, `json.loads`, and reading the same
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -23,7 +24,7 @@ from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.vfs.files import Files
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.bench import big_plans
+from tests.bench import big_plans, figures
 from tests.bench.connections import connections
 from tests.bench.machine import machine
 from tests.bench.plans import write_plan, write_report
@@ -179,4 +180,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--check", action="store_true", help="compare ratios with the committed ones")
+    options.add_argument("--write", action="store_true", help="measure the ratios and write them down")
+    asked_for = options.parse_args()
+    if asked_for.check or asked_for.write:
+        sys.exit(figures.check(asked_for.write))
     main()

@@ -23,7 +23,7 @@ from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.bench.editors import LspClient, replace
-from tests.bench.machine import machine
+from tests.bench.machine import machine, threads_ms
 from tests.bench.plans import write_plan
 
 SIZES = (1_000, 3_000, 10_000)
@@ -149,22 +149,16 @@ def editor(plan: BigPlan) -> Mapping[str, float]:
             sleep(0.05)
         taken = []
         for number, text in enumerate(plan.texts("[?]")):
-            before = _threads_ms(client.process.pid)
+            before = threads_ms(client.process.pid)
             replace(plan.path, text)
             client.send("textDocument/didSave", {"textDocument": {"uri": uri}})
             client.until(lambda message, marked=number % 2 == 0: tells(message, marked))
             # What follows the diagnostic is the save's, too.
             sleep(0.05)
-            taken.append(_threads_ms(client.process.pid) - before)
+            taken.append(threads_ms(client.process.pid) - before)
     finally:
         client.end()
     return {"a save of one row -> diagnostic, all of the server": min(taken)}
-
-
-def _threads_ms(pid: int) -> float:
-    """Time of the processor that the threads of a process have taken; finer than its own clock."""
-    told = (path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
-    return sum(int(text.split()[0]) for text in told) / 1e6
 
 
 def commands(plan: BigPlan) -> Mapping[str, float]:

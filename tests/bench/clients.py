@@ -16,8 +16,9 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
+from tests.bench.assistants import start
 from tests.bench.editors import make_root, replace
-from tests.bench.machine import cpu_ms, machine
+from tests.bench.machine import machine, threads_ms
 from tests.server import servers
 from tests.server.servers import Home, frame, homes, until
 
@@ -78,7 +79,7 @@ def save_cost(pid: int, editors: Sequence[Editor], reviews: Sequence[Path], save
     selector = selectors.DefaultSelector()
     for editor in editors:
         selector.register(editor.socket, selectors.EVENT_READ, editor)
-    before, walls = cpu_ms(pid), []
+    before, walls = threads_ms(pid), []
     for number in range(saves):
         path = reviews[number * 7919 % len(reviews)]
         at = replace(path, json.dumps({"ok": '"ok": true' not in path.read_text()}))
@@ -90,7 +91,7 @@ def save_cost(pid: int, editors: Sequence[Editor], reviews: Sequence[Path], save
         walls.append((perf_counter() - at) * 1000)
         sleep(0.002)
     selector.close()
-    return SaveCost((cpu_ms(pid) - before) / saves, statistics.median(walls))
+    return SaveCost((threads_ms(pid) - before) / saves, statistics.median(walls))
 
 
 def measure(runs: int, clients: Sequence[int]) -> list[SaveCost]:
@@ -121,7 +122,7 @@ def opening(runs: int) -> None:
     """Print what it costs a server with many runs to have one more editor show its board."""
     with homes(bound_s=1800.0) as home:
         root = home.path / "work"
-        make_root(root, runs)
+        reviews = make_root(root, runs)
         home.server()
         pid = int(home.information()["pid"])
         first = Editor(home, root)
@@ -131,7 +132,7 @@ def opening(runs: int) -> None:
         first.ask(2, "phasekeeper/board", PAGE)
         print(f"\n{runs:,} runs: one more editor, until it has its board")
         for what, params in (("in pages", PAGE), ("whole", {})):
-            before = cpu_ms(pid)
+            before = threads_ms(pid)
             at = perf_counter()
             editor = Editor(home, root, pages=params == PAGE)
             editor.socket.settimeout(servers.BOUND_S)
@@ -139,10 +140,27 @@ def opening(runs: int) -> None:
                 pass
             wall = (perf_counter() - at) * 1000
             editor.ask(3, "phasekeeper/run", {"root": str(root), "run": board["roots"][0]["runs"][0]["run"]})
-            cpu, size = cpu_ms(pid) - before, editor.received / 1000
-            print(
-                f"  {what:<8} CPU {cpu:8.0f} ms, answered after {wall:8.0f} ms, {size:8,.0f} KB (budget 500)"
-            )
+            cpu, size = threads_ms(pid) - before, editor.received / 1000
+            budget = "budget 500" if params == PAGE else ""
+            print(f"  {what:<8} CPU {cpu:8.0f} ms, answered after {wall:8.0f} ms, {size:8,.0f} KB  {budget}")
+        _assistant(home, root, reviews)
+
+
+def _assistant(home: Home, root: Path, reviews: Sequence[Path]) -> None:
+    """Print what an assistant's calls take among so many runs, when nothing and when one file has changed."""
+    client = start(home, root).client
+    run = f".ai-tools-chain/tasks/{reviews[0].parts[-3]}"
+    for tool, arguments in (("status", {}), ("next_step", {"run": run})):
+        for what in ("warm", "after a save"):
+            walls = []
+            for number in range(40):
+                if what != "warm":
+                    replace(reviews[0], json.dumps({"ok": True, "n": number}))
+                at = perf_counter()
+                client.call(tool, **arguments)
+                walls.append((perf_counter() - at) * 1000)
+            figures = f"least {min(walls):6.2f} ms, median {statistics.median(walls):6.2f} ms"
+            print(f"  MCP {tool}, {what:<13} {figures}  budget 5")
 
 
 def main(arguments: Sequence[str]) -> None:

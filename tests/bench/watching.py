@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import statistics
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from tests.server.live.waiting import next_version
 ROUNDS = 5
 SAVES = 60
 TASKS = ".ai-tools-chain/tasks"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def main() -> None:
@@ -45,6 +47,9 @@ def main() -> None:
         _in_own_process("watched", count, arguments.idle_s)
     _in_own_process("burst", arguments.burst)
     _in_own_process("task_files", arguments.task_files)
+    print("\nmemory a run of what users have, KiB (budget 15)")
+    for example in ("small", "late-fees", "reading-lists"):
+        _in_own_process("memory_of", example, 600)
     print(f"\n{machine()}")
 
 
@@ -242,6 +247,28 @@ def task_files(files: int) -> None:
         begin = perf_counter()
         live.refresh_paths([path])
         print(f"  a task ticked off in one plan: {(perf_counter() - begin) * 1000:.0f} ms")
+
+
+def memory_of(example: str, copies: int) -> None:
+    """What a run of an example takes in memory, of so many copies in one root."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        (root / ".git").mkdir()
+        for number in range(copies):
+            if example == "small":
+                write_run(root, number)
+                continue
+            found = next(path for path in EXAMPLES.rglob(example) if path.is_dir() and "tasks" in path.parts)
+            folder = root / found.relative_to(EXAMPLES).parent / f"{example}-{number:05}"
+            shutil.copytree(found, folder)
+        live = LiveRoot(root)
+        live.read_definitions()
+        gc.collect()
+        before = resident_mib()
+        run_to_end(live.scan_in_parts())
+        gc.collect()
+        each = (resident_mib() - before) * 1024 / len(live.runs)
+        print(f"  {example}: {each:.1f} KiB a run, of {len(live.runs)} runs")
 
 
 if __name__ == "__main__":
