@@ -28,18 +28,21 @@ class Unreachable(StoreError):  # noqa: N818 - said to people as it is
     """A folder that a path cannot lead to: a link or a file stands on the way, or it leaves the root."""
 
 
+class Unreadable(StoreError):  # noqa: N818 - said to people as it is
+    """A file that the system did not give back this time: what is in it is not known."""
+
+
 @contextmanager
-def as_store_error(path: str, what: str = "written") -> Iterator[None]:
-    """Turns what the system refuses for `path` into a StoreError with a sentence for people; `what` could
-    not be done."""
+def as_store_error(path: str) -> Iterator[None]:
+    """Turns what the system refuses for `path` into a StoreError with a sentence for people."""
     try:
         yield
     except OSError as error:
-        raise StoreError(describe_os_error(path, error, what)) from error
+        raise StoreError(describe_os_error(path, error)) from error
 
 
 def describe_os_error(path: str, error: OSError, what: str = "written") -> str:
-    """A sentence of what the system refused, and what a person can do about it."""
+    """A sentence of what the system refused, and what a person can do about it; `what` could not be done."""
     if error.errno in _FULL:
         return f"{path} cannot be written: the disk is full; free some space and run it again"
     if error.errno == errno.EROFS:
@@ -83,15 +86,15 @@ class Folder:
             return None
 
     def read(self, name: str, limit: int = MAX_BYTES) -> bytes | None:
-        """The bytes of a regular file, None when it is missing. Raises StoreError past `limit`, and where the
-        system cannot read it."""
-        with as_store_error(self.below(name), "read"):
-            try:
-                descriptor = self.open(name, os.O_RDONLY)
-            except FileNotFoundError:
-                return None
-            with os.fdopen(descriptor, "rb") as file:
+        """The bytes of a regular file, None when it is missing. Raises StoreError past `limit` and for what
+        is no such file, Unreadable where the system cannot read it."""
+        try:
+            with os.fdopen(self.open(name, os.O_RDONLY), "rb") as file:
                 raw = file.read(limit + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Unreadable(describe_os_error(self.below(name), error, "read")) from error
         if len(raw) > limit:
             raise StoreError(f"{self.below(name)} is larger than {limit} bytes; that is not read")
         return raw

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ...orchestration.journal.lines import JOURNAL
 from ...orchestration.vfs.files import below, decode, digest_of, name_in
 from ..disk.repository import toplevel
-from .folder import Folder, StoreError, Unreachable, as_store_error, open_folder, read_file
+from .folder import Folder, StoreError, Unreachable, Unreadable, as_store_error, open_folder, read_file
 from .log_file import LogTail, WrittenFile, read_tail
 
 _TEMPORARY = re.compile(
@@ -142,9 +142,14 @@ def finish_rename(folder: Folder, temporary: str, item: WrittenFile) -> Recovery
 
 
 def _current_digest(folder: Folder, name: str) -> str | None:
-    """The digest of what is there; "" for nothing, None for what cannot be a file of ours."""
+    """The digest of what is there; "" for nothing, None for what cannot be a file of ours.
+
+    Raises Unreadable for what may be one.
+    """
     try:
         raw = folder.read(name)
+    except Unreadable:
+        raise
     except StoreError:
         return None
     return "" if raw is None else digest_of(raw)
