@@ -25,6 +25,7 @@ from ..states import (
     RunStatus,
     SuggestionKind,
 )
+from .deferred_fields import DeferredFields
 from .phrases import basis_phrase, step_phrase
 
 # Of the files that a report has to come with, so many are named in a line.
@@ -254,7 +255,7 @@ class DefinitionRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(DeferredFields):
     """All that can be said of one run at one revision."""
 
     root: str

@@ -206,6 +206,14 @@ class FileCache:
         """A file that was read, maybe without its text; None where nothing is known."""
         return self._seen[path].file if path in self._seen else None
 
+    def sign(self, path: str) -> StatKey | None:
+        """The sign of a file as it was read; None where a later save might not differ by it."""
+        return self._seen[path].sign if path in self._seen else None
+
+    def listing(self, folder: str) -> Mapping[str, Entry] | None:
+        """The names of a folder that was listed; None where that is not known."""
+        return self._listings.get(folder)
+
     def text(self, path: str) -> str | None:
         """The text of a file when it was read; None where that is not at hand."""
         file = self._texts.get(path)

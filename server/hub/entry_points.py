@@ -39,7 +39,7 @@ def run_daemon() -> int:
 
     async def run() -> None:
         loop = asyncio.get_running_loop()
-        hub = Hub(loop, is_daemon=True)
+        hub = Hub(loop, is_daemon=True, has_cache=True)
         hub.idle_s = addresses.seconds_from(IDLE, hub.idle_s, 0.05, float("inf"))
         on_termination(loop, hub.stopping.set)
         await hub.listen(address, lock, listener, secret)
@@ -92,7 +92,7 @@ def run_standalone(kind: str, pump: StdinPump, stdout: int) -> int:
     from .hub import Hub
 
     async def serve() -> int:
-        hub = Hub(asyncio.get_running_loop())
+        hub = Hub(asyncio.get_running_loop(), has_cache=True)
         try:
             return await hub.serve(hub.add_client(kind, Path(addresses.current_folder())), ours)
         finally:

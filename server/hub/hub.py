@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..cache.private_files import cache_folder
 from ..connector import command_call, handshake
 from ..connector.address import PROTOCOL, ServerAddress, runtime_folder
 from ..connector.connector import KINDS
@@ -64,9 +65,13 @@ class Client:
 class Hub:
     """The server, listening or not. Its methods belong to the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, is_daemon: bool = False) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, is_daemon: bool = False, has_cache: bool = False
+    ) -> None:
+        """With `has_cache` evaluations are kept across starts, in the user's cache folder."""
         return_large_blocks()
-        self.engine = Engine(loop, runtime=Path(runtime_folder()))
+        cache = cache_folder() if has_cache else None
+        self.engine = Engine(loop, runtime=Path(runtime_folder()), cache=cache)
         self.clients: dict[int, Client] = {}
         self.stopping = asyncio.Event()
         self.about: dict[str, Any] = {}
@@ -312,6 +317,7 @@ class Hub:
             "served": self._served,
             "roots": roots,
             "watching": await self.engine.watch_faults(),
+            "cache": await self.engine.cache_state(),
             **self.about,
         }
 

@@ -12,6 +12,8 @@ from ...orchestration.findings import Finding, Severity
 from ..disk.file_cache import FileCache
 from ..disk.partial_saves import MAX_HOLD_MS
 
+HEAD_FILE = "\0head:"
+"""The key of a file in the commit HEAD: behind this stands its path."""
 _ORDER = {severity: number for number, severity in enumerate(Severity)}
 
 

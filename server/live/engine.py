@@ -31,9 +31,9 @@ from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims, StoreError
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import ParseCache, Parsed
 from ..workspace.workspace import Workspace
+from ..writer_queue import WriterQueue, run_in_writer_thread
 from .boards import Progress, RootBoard, RootChange
 from .worker import Worker
-from .writer_queue import WriterQueue, run_in_writer_thread
 
 _PROGRESS_S = 0.1
 """Between two reports of a first scan; the last one is always made."""
@@ -52,9 +52,17 @@ class Engine:
     """All live roots of a process. Its methods belong to the loop."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, *, watch: bool = True, runtime: Path | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        watch: bool = True,
+        runtime: Path | None = None,
+        cache: Path | None = None,
     ) -> None:
-        """`runtime` is this user's folder for what running processes need; a temporary one without."""
+        """`runtime` is this user's folder for what running processes need; a temporary one without.
+
+        `cache` is that for evaluations to be kept across starts; without one none are.
+        """
         self._loop = loop
         self._boards: dict[Path, RootBoard] = {}
         self._listeners: dict[Path, list[ChangeListener]] = {}
@@ -63,7 +71,7 @@ class Engine:
         self._results: set[asyncio.Future[Any]] = set()
         self._writers = WriterQueue(StoreError)
         self._acts_parsed = LruCache[tuple[Path, str], Parsed](_WARM_ACTS)
-        worker = self._worker = Worker(self._post, watch, runtime)
+        worker = self._worker = Worker(self._post, watch, runtime, cache)
         worker.on_board, worker.on_closed = self._on_board, self._on_closed
         worker.start()
 
@@ -162,6 +170,10 @@ class Engine:
     async def watch_faults(self) -> Mapping[str, int | str]:
         """What went wrong with watching since the process began, and was made good."""
         return await self._on_thread(self._worker.watch_faults)
+
+    async def cache_state(self) -> Mapping[str, Any]:
+        """What the cache on disk was good for since the process began."""
+        return await self._on_thread(self._worker.cache_state)
 
     # ---- acts; the root's board shows the result when they return
 

@@ -5,21 +5,21 @@ HEAD and the key are looked at only while a run has asked for them; each counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from ...orchestration.vfs.files import RecordingFiles
+from ...orchestration.vfs.files import RecordingFiles, digest_of
 from ..disk.decision_keys import key_path, load_repository_key, repository_path
 from ..disk.disk_files import StatKey, stat_key
 from ..disk.repository import Head, head_of
 from ..workspace import decision_proof
 from ..workspace.head_files import HeadFiles
-from .dependencies import DependencyIndex
+from .dependencies import HEAD_FILE, DependencyIndex
 
 _DAY_MS = 86_400_000.0
-# Keys that are no files; no path has such a name. Behind the last stands the path of a file in HEAD.
-_HEAD, _KEY, _HEAD_FILE = "\0head", "\0key", "\0head:"
+# Keys that are no files; no path has such a name.
+_HEAD, _KEY = "\0head", "\0key"
 
 
 class ExternalInputs:
@@ -34,6 +34,8 @@ class ExternalInputs:
         self._head_files = HeadFiles(root)
         self._head_paths: set[str] = set()
         """The files of HEAD that runs have asked for: a commit concerns those alone whose file it changed."""
+        self._restored_blobs: dict[str, str] = {}
+        """Path -> the content's name that a run of the cache on disk was judged by, until HEAD differs."""
 
     @property
     def paths(self) -> frozenset[Path]:
@@ -66,7 +68,7 @@ class ExternalInputs:
         """Likewise the bytes of a file in the commit HEAD."""
         if not self._uses_head:
             self._forget_head(head_of(self._root))
-        files.used.add(f"{_HEAD_FILE}{path}")
+        files.used.add(f"{HEAD_FILE}{path}")
         self._head_paths.add(path)
         return self._head_files.read(path)
 
@@ -88,15 +90,40 @@ class ExternalInputs:
                 files = self._head_files
                 self._forget_head(now)
                 changed.add(_HEAD)
-                self._head_paths = {path for path in self._head_paths if self._is_used(_HEAD_FILE + path)}
-                differing = (p for p in self._head_paths if files.blob(p) != self._head_files.blob(p))
-                changed.update(f"{_HEAD_FILE}{path}" for path in differing)
+                self._head_paths = {path for path in self._head_paths if self._is_used(HEAD_FILE + path)}
+                blobs, self._restored_blobs = self._restored_blobs, {}
+                for path in self._head_paths:
+                    before = blobs[path] if path in blobs else files.blob(path)
+                    if before != self._head_files.blob(path):
+                        changed.add(f"{HEAD_FILE}{path}")
             self._head = now
         if self._is_used(_KEY):
             was, self._keys = self._keys, self._key_states()
             if was != self._keys:
                 changed.add(_KEY)
         return changed
+
+    # ---- what the cache on disk knows of HEAD
+
+    def head_digest(self) -> str:
+        """What tells one state of HEAD from another, as it was last seen; it is looked at if it never was."""
+        if not self._uses_head:
+            self._forget_head(head_of(self._root))
+        return digest_of(repr(self._head.state))
+
+    def head_blob(self, path: str) -> str:
+        """The name of a file's content in HEAD, as runs were judged by it."""
+        restored = self._restored_blobs.get(path)
+        return self._head_files.blob(path) if restored is None else restored
+
+    def has_head_files(self, blobs: Mapping[str, str]) -> bool:
+        """True if HEAD has these contents."""
+        return all(self._head_files.blob(path) == blob for path, blob in blobs.items())
+
+    def restore_head_file(self, path: str, blob: str) -> None:
+        """A run of the cache, which was judged by that content, depends on the file from now on."""
+        self._head_paths.add(path)
+        self._restored_blobs[path] = blob
 
     @property
     def _uses_head(self) -> bool:

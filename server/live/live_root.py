@@ -11,30 +11,31 @@ and on the key of decisions. They are looked at with every refresh, for none of 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping, Set
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned_workflow, candidates, judge
+from ...orchestration.snapshot.discovery import DefinitionSet, Match, candidates, judge
 from ...orchestration.snapshot.read_log import RunReader
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.file_cache import FileCache
 from ..disk.partial_saves import monotonic_ms
 from ..lru_cache import LruCache
-from ..workspace.definitions import DefinitionLibrary
+from ..workspace.definitions import DefinitionLibrary, root_findings
 from ..workspace.roots import UsageError, project_folders
 from ..workspace.run_reader import ParseCache, Parsed, RunEnvironment, evaluate_match, read_match
-from ..workspace.workspace import root_findings
 from .boards import Progress, RootChange, merge_in_order
+from .cached_runs import CachedRuns
+from .candidate_runs import CandidateRun
 from .dependencies import DependencyIndex, FindingsByPath, Holds
 from .external_inputs import Deadlines, ExternalInputs
 from .root_checks import RootChecks
@@ -53,19 +54,6 @@ _MAX_ROUNDS = 8
 _LIBRARY, _CONFIG, _CANDIDATES, _CHECKS = "\0library", "\0configuration", "\0candidates", "\0checks"
 
 
-class CandidateRun(NamedTuple):
-    """A folder that may be a run, and what it is.
-
-    `definitions` are the names of those whose `at:` fits it, `named` the two names that discovery returns.
-    """
-
-    definitions: tuple[str, ...]
-    named: tuple[str | None, str | None] = (None, None)
-    match: Match | None = None
-    evaluation: Evaluation | None = None
-    findings: tuple[Finding, ...] = ()
-
-
 class LiveRoot:
     """One root. Used from one thread only.
 
@@ -78,7 +66,9 @@ class LiveRoot:
         root: Path,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         now_ms: Callable[[], float] = monotonic_ms,
+        cache: Path | None = None,
     ) -> None:
+        """`cache` is the folder of the caches on disk; without one no run is kept across starts."""
         self.root = root
         self.version = 0
         self.runs: Mapping[str, Evaluation] = {}
@@ -91,6 +81,7 @@ class LiveRoot:
         self._reported = FindingsByPath()
         self._external = ExternalInputs(root, self._dependencies)
         self._checks = RootChecks(root)
+        self._cached = CachedRuns(cache, self._files, self._external)
         self._deadlines = Deadlines(clock)
         self._watch_plan = WatchPlan(self._files)
         self._parse_caches = LruCache[str, Parsed](WARM_RUNS)
@@ -117,6 +108,7 @@ class LiveRoot:
             self._find_candidates()
             self._declare_checks()
             yield from self._checks.preparing()
+            yield from self._restore()
             total = len(self._due)
             for number, run in enumerate(list(self._due), 1):
                 if run in self._due:
@@ -129,6 +121,10 @@ class LiveRoot:
             # One run that cannot be evaluated does not keep the others from being shown.
             self._is_scanned = True
         return self._recompute()
+
+    def _restore(self) -> Iterator[None]:
+        """Take what need not be judged from where it was kept."""
+        yield from ()
 
     def read_definitions(self) -> None:
         """Read what says where runs are looked for, so that `watched` knows it before they are read."""
@@ -148,6 +144,7 @@ class LiveRoot:
         relative = self._relative(full)
         self._checks.note(relative)
         self._files.refresh(relative)
+        self._mark_due(self._cached.changed_runs(relative))
         self._watch_plan.recheck(full)
         return self._recompute()
 
@@ -157,7 +154,9 @@ class LiveRoot:
         self._checks.note(self._relative(folders))
         self._files.refresh_right_in(self._relative(folders))
         self._watch_plan.recheck(map(str, folders))
-        self._files.refresh(self._relative(folder for folder, is_whole in folders.items() if is_whole))
+        whole = self._relative(folder for folder, is_whole in folders.items() if is_whole)
+        self._files.refresh(whole)
+        self._mark_due(self._cached.changed_runs(whole))
         return self._recompute()
 
     def look_again(self, run: str | None = None, heard_all: bool = False) -> RootChange | None:
@@ -178,6 +177,7 @@ class LiveRoot:
             way = parent(way)
         self._checks.ask_again()
         self._files.recheck(keys)
+        self._mark_due(self._cached.differing_runs(runs))
         return self._recompute()
 
     def refresh_all_in_parts(self, *, grace: bool = False) -> Refresh:
@@ -188,6 +188,10 @@ class LiveRoot:
             self._files.has_grace = grace
         yield from self._checks.rescanning()
         self._files.has_grace = grace
+        for run in list(self._cached):
+            self._mark_due(self._cached.differing_runs([run]))
+            yield
+            self._files.has_grace = grace
         self._mark_due(self._failed)
         change = self._recompute()
         keys = self._dependencies.keys()
@@ -237,6 +241,8 @@ class LiveRoot:
         It is computed from the files as they were last looked at: one that is being written is not seen half.
         Raises UsageError when it is no run, and what `question` raises.
         """
+        if run in self._cached:
+            self._evaluate(run)
         candidate = self._candidates.get(run)
         if candidate is None or candidate.match is None or run not in self.runs:
             raise UsageError(f"{run} is no run any more")
@@ -251,6 +257,8 @@ class LiveRoot:
         "+unsaved".
         """
         overlay: dict[str, str] = {}
+        for run in [run for path in texts for run in self._cached.holding(path)]:
+            self._evaluate(run)
         for path, text in texts.items():
             if self._files.read(path).text != text:
                 overlay[path] = text
@@ -270,6 +278,7 @@ class LiveRoot:
     def _evaluate(self, run: str) -> None:
         """Evaluate a run anew; it stands as before if a file is half saved that was not read until now."""
         self._due.pop(run, None)
+        self._cached.drop(run)
         self._failed.add(run)
         candidate, files, parsed = self._examine(run, self._files)
         self._failed.discard(run)
@@ -277,14 +286,19 @@ class LiveRoot:
         if self._holds.concern(files.used):
             self._due[run] = None
             return
-        evaluation, before = candidate.evaluation, self.runs.get(run)
-        if evaluation is not None and evaluation == before:
+        before = self.runs.get(run)
+        if candidate.evaluation is not None and candidate.evaluation == before:
             candidate = candidate._replace(evaluation=before)
-        self._candidates[run] = candidate
         self._parse_caches.keep(run, dict(parsed))
+        claims = candidate.evaluation.claims if candidate.evaluation else ()
+        self._take(run, candidate, min((claim.until for claim in claims), default=""))
+
+    def _take(self, run: str, candidate: CandidateRun, until: str) -> None:
+        """From now on the run stands like this; it is due `until`, if that is not ""."""
+        self._candidates[run] = candidate
         self._deadlines.drop(run)
-        if evaluation is not None and evaluation.claims:
-            self._deadlines.set_claim_end(run, min(claim.until for claim in evaluation.claims))
+        if until:
+            self._deadlines.set_claim_end(run, until)
         self._touched.add(run)
         self._reported.replace(run, candidate.findings)
 
@@ -337,11 +351,7 @@ class LiveRoot:
         self._config_projects = tuple(self.root / folder for folder in folders)
         self._reported.replace(_CONFIG, (finding(problem, CONFIG_PATH) for problem in problems))
         for run, candidate in self._candidates.items():
-            name = candidate.match.workflow.name if candidate.match else ""
-            differs = before.workflows != after.workflows and assigned_workflow(
-                run, before
-            ) != assigned_workflow(run, after)
-            if differs or (name and _parameters(before, name) != _parameters(after, name)):
+            if candidate.is_configured_otherwise(run, before, after):
                 self._due[run] = None
         if before.checks != after.checks and self._is_scanned:
             renamed = before.checks.keys() != after.checks.keys()
@@ -385,6 +395,7 @@ class LiveRoot:
         del self._candidates[run]
         self._due.pop(run, None)
         self._failed.discard(run)
+        self._cached.drop(run)
         self._deadlines.drop(run)
         self._parse_caches.drop(run)
         self._depend(run, set())
@@ -474,9 +485,3 @@ class LiveRoot:
         self.findings = merge_in_order(self.findings, present, findings.keys() - present.keys(), str)
         texts = {path: text for path in read if (text := self._files.text(path)) is not None}
         return RootChange(self.root, self.version, changed, tuple(removed), findings, texts, added)
-
-
-def _parameters(config: Config, workflow: str) -> object:
-    """The parameters of a workflow, and where they stand."""
-    places = {place: span for place, span in config.places.items() if place[0] == workflow}
-    return dict(config.of(workflow)), places

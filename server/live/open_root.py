@@ -17,6 +17,7 @@ from typing import Generic, Protocol, TypeVar
 
 from ...orchestration.findings import Finding, Severity
 from .boards import RootChange
+from .cache_writer import CacheWriter
 
 
 class RefreshedRoot(Protocol):
@@ -105,6 +106,8 @@ class OpenRoot(Generic[L]):
     """Paths that may have changed while it rests."""
     questions: list[Callable[[], None]] = field(default_factory=list)
     """Questions that were asked while it rests."""
+    cache_writer: CacheWriter | None = None
+    """Without one there is no cache on disk."""
     waiting: list[tuple[Set[str], Callable[[], None]]] = field(default_factory=list)
     """What is to be called once none of these stands as before."""
 
@@ -135,6 +138,15 @@ class OpenRoot(Generic[L]):
         others = {path: each for path, each in live.findings.items() if path}
         live.findings = {"": found, **others} if found else others
         return change._replace(findings={**change.findings, "": found})
+
+    def cache_wait_s(self) -> float:
+        """Seconds until a part of the cache on disk is to be written; infinite when none is."""
+        is_free = self.is_scanned and self.refresh is None
+        return self.cache_writer.wait_s() if self.cache_writer and is_free else float("inf")
+
+    def write_cache_part(self) -> Iterator[RootChange]:
+        """Write such a part; yields what differs from what was known."""
+        yield from self.cache_writer.write_part() if self.cache_writer else ()
 
     def call_released(self) -> None:
         held = self.live.held_runs() if self.waiting else frozenset()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import logging
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
@@ -20,13 +20,15 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..memory import MEMORY_CHECK_S, VARIABLE, limit_bytes, release_memory, resident_bytes
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
 from .boards import Progress, RootBoard, RootChange
-from .live_root import LiveRoot, Refresh
+from .cache_writer import CacheWriter
+from .cached_live_root import CachedLiveRoot
+from .live_root import Refresh
 from .open_root import OpenRoot
 
 if TYPE_CHECKING:
@@ -56,14 +58,17 @@ class Worker(threading.Thread):
     `on_board(board, change)` and `on_closed(root)` are called on the loop, by `post`.
     """
 
-    def __init__(self, post: Callable[..., None], watch: bool, runtime: Path | None = None) -> None:
+    def __init__(
+        self, post: Callable[..., None], watch: bool, runtime: Path | None, cache: Path | None
+    ) -> None:
         super().__init__(name="phasekeeper-engine", daemon=True)
         self.on_board: Callable[[RootBoard, RootChange | None], None]
         self.on_closed: Callable[[Path], None]
         self._post, self._watch, self._runtime = post, watch, runtime
+        self._cache, self._cache_faults = cache, Counter[str]()
         self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-        self._roots: dict[Path, OpenRoot[LiveRoot]] = {}
-        self._refreshing: deque[OpenRoot[LiveRoot]] = deque()
+        self._roots: dict[Path, OpenRoot[CachedLiveRoot]] = {}
+        self._refreshing: deque[OpenRoot[CachedLiveRoot]] = deque()
         self._watcher: Watcher | None = None
         self._watcher_check_at = 0.0
         self._watch_failure = self._own_failure = ""
@@ -98,6 +103,8 @@ class Worker(threading.Thread):
                 self._rescan_soon()
                 for root in list(self._roots.values()):
                     self._publish(root, None)
+        for writer in filter(None, [root.cache_writer for root in self._roots.values()]):
+            writer.finish()
         if self._watcher:
             self._watcher.stop()
 
@@ -121,6 +128,7 @@ class Worker(threading.Thread):
         waits = rests + [
             min(root.rescan_at - now, root.live.wait_ms() / 1000) for root in self._roots.values()
         ]
+        waits += [root.cache_wait_s() for root in self._roots.values()]
         if self._watcher and waits:
             waits.append(self._watcher_check_at - now)
         return max(0.0, min([RESCAN_S, *waits]))
@@ -145,14 +153,17 @@ class Worker(threading.Thread):
                 self._drop(root)
             elif root.rescan_at <= now and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts(grace=True))
+        for root in [each for each in self._roots.values() if each.cache_wait_s() <= 0][:1]:
+            for change in root.write_cache_part():
+                self._publish(root, change)
 
-    def _begin(self, root: OpenRoot[LiveRoot], refresh: Refresh) -> None:
+    def _begin(self, root: OpenRoot[CachedLiveRoot], refresh: Refresh) -> None:
         root.refresh, root.refresh_began = refresh, monotonic()
         if root.is_scanned:
             root.share.slowest_s = 0.0
         self._refreshing.append(root)
 
-    def _go_on_refreshing(self, root: OpenRoot[LiveRoot]) -> None:
+    def _go_on_refreshing(self, root: OpenRoot[CachedLiveRoot]) -> None:
         """One part of a long refresh, and what follows the last one."""
         try:
             assert root.refresh
@@ -218,14 +229,14 @@ class Worker(threading.Thread):
         except UsageError as error:
             result.set_exception(error)
 
-    def _rests(self, root: OpenRoot[LiveRoot]) -> bool:
+    def _rests(self, root: OpenRoot[CachedLiveRoot]) -> bool:
         """True while the root is behind the others, because it took long."""
         return len(self._roots) > 1 and root.share.is_resting(monotonic())
 
-    def _has_waiting_work(self, root: OpenRoot[LiveRoot]) -> bool:
+    def _has_waiting_work(self, root: OpenRoot[CachedLiveRoot]) -> bool:
         return bool(root.hints or root.questions or root.refresh)
 
-    def _catch_up(self, root: OpenRoot[LiveRoot]) -> None:
+    def _catch_up(self, root: OpenRoot[CachedLiveRoot]) -> None:
         """Look where something may have changed while the root rested, and answer what was asked then."""
         if root.hints:
             hints, root.hints = root.hints, set()
@@ -235,7 +246,7 @@ class Worker(threading.Thread):
             answer()
 
     def _call_when_released(
-        self, root: OpenRoot[LiveRoot], run: str | None, ready: Callable[[], None]
+        self, root: OpenRoot[CachedLiveRoot], run: str | None, ready: Callable[[], None]
     ) -> None:
         """Call `ready` once what is held now, of a run or of all, is not held any more."""
         root.waiting.append((root.live.held_runs(run), ready))
@@ -253,11 +264,13 @@ class Worker(threading.Thread):
             if has_lost_some and root.refresh is None:
                 self._begin(root, root.live.refresh_all_in_parts(grace=True))
 
-    def _refresh(self, root: OpenRoot[LiveRoot], refresh: Callable[[], RootChange | None]) -> None:
+    def _refresh(self, root: OpenRoot[CachedLiveRoot], refresh: Callable[[], RootChange | None]) -> None:
         self._publish(root, root.try_refresh(refresh))
         self._update_watches(root)
 
-    def _publish(self, root: OpenRoot[LiveRoot], change: RootChange | None, always: bool = False) -> None:
+    def _publish(
+        self, root: OpenRoot[CachedLiveRoot], change: RootChange | None, always: bool = False
+    ) -> None:
         """Post the root's board when it differs from the one before, once the root was scanned."""
         live = root.live
         if root.is_scanned:
@@ -271,13 +284,13 @@ class Worker(threading.Thread):
 
     # ---- watching
 
-    def _update_watches(self, root: OpenRoot[LiveRoot]) -> None:
+    def _update_watches(self, root: OpenRoot[CachedLiveRoot]) -> None:
         """Watch what the root depends on now, and look where nothing was watched before.
 
         A folder that is met on that look may have been filled before it was watched, so this goes on until
         no watch is new.
         """
-        changed: list[OpenRoot[LiveRoot]] = [root]
+        changed: list[OpenRoot[CachedLiveRoot]] = [root]
         for _ in range(_MAX_ROUNDS):
             new: dict[Path, bool] = {}
             for live in [each.live for each in changed if each.is_scanned]:
@@ -323,6 +336,13 @@ class Worker(threading.Thread):
         """What went wrong with watching and was made good (`WatchFaults`)."""
         return asdict(self._watcher.faults) if self._watcher else {}
 
+    def cache_state(self) -> Mapping[str, Any]:
+        """The cache's folder, the runs that stand as in it, and how often it was not used, by reason."""
+        lives = [root.live for root in self._roots.values()]
+        faults = sum((Counter[str](live.cache_faults) for live in lives), self._cache_faults)
+        runs = sum(len(live.cached_runs) for live in lives)
+        return {"folder": str(self._cache or ""), "runs": runs, "faults": dict(faults)}
+
     def _watch_condition(self) -> str:
         """Why changes may not be heard; "" when they are."""
         return self._watch_failure or (self._watcher.condition if self._watcher else "")
@@ -348,7 +368,7 @@ class Worker(threading.Thread):
 
         unready = [root for root in roots if not root.is_scanned]
 
-        def ready(root: OpenRoot[LiveRoot]) -> None:
+        def ready(root: OpenRoot[CachedLiveRoot]) -> None:
             unready.remove(root)
             if not unready and not result.done():
                 result.set_result(paths)
@@ -374,15 +394,16 @@ class Worker(threading.Thread):
             root.users = max(0, root.users - 1)
             root.idle_since = monotonic()
 
-    def open_root(self, path: Path) -> OpenRoot[LiveRoot]:
+    def open_root(self, path: Path) -> OpenRoot[CachedLiveRoot]:
         """Raises UsageError for a root that is not open."""
         if path not in self._roots:
             raise UsageError(f"{path} is not open")
         return self._roots[path]
 
-    def _begin_root(self, path: Path, progress: Progress) -> OpenRoot[LiveRoot]:
-        live = LiveRoot(path)
-        root = self._roots[path] = OpenRoot(live, rescan_at=float("inf"))
+    def _begin_root(self, path: Path, progress: Progress) -> OpenRoot[CachedLiveRoot]:
+        live = CachedLiveRoot(path, cache=self._cache)
+        writer = CacheWriter(live) if self._cache else None
+        root = self._roots[path] = OpenRoot(live, rescan_at=float("inf"), cache_writer=writer)
 
         def begin_watching(watcher: Watcher) -> Mapping[Path, bool]:
             live.read_definitions()
@@ -395,7 +416,7 @@ class Worker(threading.Thread):
 
     # ---- memory
 
-    def _bound_memory(self, root: OpenRoot[LiveRoot]) -> None:
+    def _bound_memory(self, root: OpenRoot[CachedLiveRoot]) -> None:
         """Drop caches where too much memory is held; where that is not enough, give up the first scan of the
         root at work. Whoever wanted it is refused, and the others go on."""
         if monotonic() < self._memory_check_at:
@@ -423,8 +444,9 @@ class Worker(threading.Thread):
             "close other folders, or `phasekeeper serve --stop` ends the server"
         )
 
-    def _drop(self, root: OpenRoot[LiveRoot]) -> None:
+    def _drop(self, root: OpenRoot[CachedLiveRoot]) -> None:
         path = root.live.root
+        self._cache_faults.update(root.live.cache_faults)
         del self._roots[path]
         if root.refresh is not None:
             self._refreshing.remove(root)

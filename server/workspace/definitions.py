@@ -19,6 +19,8 @@ from ...orchestration.definition.reader import (
     load_definition,
     parse_definition,
 )
+from ...orchestration.definition.root_config import PATH as CONFIG_PATH
+from ...orchestration.definition.root_config import Config
 from ...orchestration.findings import Finding, Problem, finding
 from ...orchestration.snapshot.discovery import DiscoverableWorkflow
 from ...orchestration.suggestions import did_you_mean
@@ -170,6 +172,15 @@ class DefinitionLibrary:
         taken = [name for name in self.own if name in self.built_in]
         problems = [(Problem("workflow-invalid", f"{name!r} {said}"), self.own[name].path) for name in taken]
         return [*self.unread, *(finding(*problem) for problem in problems)]
+
+
+def root_findings(config: Config, library: DefinitionLibrary) -> tuple[Finding, ...]:
+    """The findings about a root's configuration, and with its definitions as far as their names go."""
+    names = library.names
+    unknown = [name for name in config.workflows.values() if name not in names]
+    said = (f"workflows: no workflow is called {name!r}{did_you_mean(name, names)}" for name in unknown)
+    to_none = (Finding("parameter-invalid", CONFIG_PATH, message) for message in said)
+    return (*config.findings, *library.shadowing(), *to_none)
 
 
 def lint_file(file: Path, library: DefinitionLibrary) -> list[Finding]:

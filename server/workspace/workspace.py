@@ -28,12 +28,11 @@ from ...orchestration.snapshot.discovery import (
 )
 from ...orchestration.snapshot.read_log import ParseResults, RunReader
 from ...orchestration.snapshot.snapshot import Snapshot
-from ...orchestration.suggestions import did_you_mean
 from ...orchestration.vfs.files import Files, RecordingFiles, name_in, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.decision_keys import load_repository_key
 from ..disk.disk_files import DiskFiles
-from .definitions import DefinitionLibrary
+from .definitions import DefinitionLibrary, root_findings
 from .head_files import HeadFiles
 from .roots import UsageError, find_root, path_in_root, project_folders
 from .run_reader import RunEnvironment, evaluate_match, read_match
@@ -187,15 +186,6 @@ class Workspace:
 
     def evaluate(self, match: Match) -> Evaluation:
         return self.look(match).evaluation
-
-
-def root_findings(config: Config, library: DefinitionLibrary) -> tuple[Finding, ...]:
-    """The findings about a root's configuration, and with its definitions as far as their names go."""
-    names = library.names
-    unknown = [name for name in config.workflows.values() if name not in names]
-    said = (f"workflows: no workflow is called {name!r}{did_you_mean(name, names)}" for name in unknown)
-    to_none = (Finding("parameter-invalid", CONFIG_PATH, message) for message in said)
-    return (*config.findings, *library.shadowing(), *to_none)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class Home:
             "HOME": str(self.path),
             "XDG_RUNTIME_DIR": str(self.path / "run"),
             "XDG_STATE_HOME": str(self.path / "state"),
+            "XDG_CACHE_HOME": str(self.path / "cache"),
             "PHASEKEEPER_WAIT_S": str(BOUND_S),
         }
         self.processes: list[Any] = []

@@ -45,6 +45,16 @@ _RAISE = "sudo sysctl fs.inotify.max_user_watches=1048576 fs.inotify.max_user_in
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:[^>]*>=([0-9.]+))?")
 
 
+_WHY_NOT_USED = {
+    "untrusted": "others could have written it",
+    "unreadable": "it could not be read",
+    "damaged": "it is damaged",
+    "outdated": "it was made by another version, under other definitions, or at a later time than now",
+    "different": "a run judged anew stood otherwise than in it",
+}
+"""By `CacheFault`."""
+
+
 class Trouble(NamedTuple):
     """A fault in a sentence, and what mends it: a command, or what to do."""
 
@@ -223,6 +233,7 @@ def _lines(found: Mapping[str, Any], troubles: list[Trouble]) -> Iterator[Line]:
         ("server", _server_lines(found["server"])),
         ("here", _here_lines(found["here"])),
         ("watching", _watching_lines(limits, found["server"].get("watching") or {})),
+        ("cache", _cache_lines(found["server"].get("cache") or {})),
         ("folders", _folder_lines(found["folders"])),
         ("software", _software_lines(found["software"])),
     ):
@@ -285,6 +296,17 @@ def _watching_lines(limits: str, faults: Mapping[str, Any]) -> Iterator[Line]:
         yield [
             Part(f"the system's queue of events was too short {count_noun(overflows, 'time')}", "warn"),
             Part("; all roots were looked at again. max_queued_events makes it longer", "dim"),
+        ]
+
+
+def _cache_lines(cache: Mapping[str, Any]) -> Iterator[Line]:
+    if folder := cache.get("folder"):
+        runs = count_noun(cache["runs"], "run")
+        yield [Part(f"{runs} unchanged since an earlier server"), Part(f"  {plain(folder, 400)}", "dim")]
+    for fault, count in sorted(cache.get("faults", {}).items()):
+        yield [
+            Part(f"a file was not used {count_noun(count, 'time')}: {_WHY_NOT_USED[fault]}", "warn"),
+            Part("; all of its root was looked at anew", "dim"),
         ]
 
 

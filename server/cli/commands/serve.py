@@ -109,7 +109,7 @@ class _Serve:
     async def _once(self) -> int | None:
         """Serve and look, or join and look; None when the server that was joined is gone."""
         if self._standalone:
-            hub = Hub(asyncio.get_running_loop())
+            hub = Hub(asyncio.get_running_loop(), has_cache=True)
             mine, theirs = socket.socketpair()
             return await self._look_at_own(hub, _alone(hub, theirs), mine)
         address = find_address()
@@ -128,7 +128,7 @@ class _Serve:
             await asyncio.sleep(_POLL_S)
             return None
         try:
-            hub = Hub(asyncio.get_running_loop())
+            hub = Hub(asyncio.get_running_loop(), has_cache=True)
             return await self._look_at_own(hub, hub.listen(address, lock, *listen(address)), address)
         finally:
             os.close(lock)

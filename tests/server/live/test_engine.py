@@ -18,8 +18,8 @@ from phasekeeper.server.live import engine as engine_module
 from phasekeeper.server.live import worker as worker_module
 from phasekeeper.server.live.auto_journal import AutoJournal
 from phasekeeper.server.live.boards import RootBoard, RootChange
+from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.store.lock import run_lock
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.roots import UsageError
@@ -113,7 +113,7 @@ async def test_a_question_about_a_file_that_may_be_half_saved_waits_until_its_gr
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, told, ms = task(root, "T1"), list[RootChange](), [0.0]
-    monkeypatch.setattr(worker_module, "LiveRoot", partial(LiveRoot, now_ms=lambda: ms[0]))
+    monkeypatch.setattr(worker_module, "CachedLiveRoot", partial(CachedLiveRoot, now_ms=lambda: ms[0]))
     review = folder / "review/plan-review.json"
     async with engine() as e:
         await e.open(root)
@@ -140,7 +140,7 @@ async def test_a_question_is_answered_as_soon_as_the_file_is_whole(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, told = task(root, "T1"), list[RootChange]()
-    monkeypatch.setattr(worker_module, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
+    monkeypatch.setattr(worker_module, "CachedLiveRoot", partial(CachedLiveRoot, now_ms=lambda: 0.0))
     review = folder / "review/plan-review.json"
     async with engine() as e:
         await e.open(root)
@@ -168,7 +168,7 @@ async def test_what_an_editor_hears_of_a_change_is_no_word_that_it_is_done(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = task(root, "T1") / "review/plan-review.json"
-    monkeypatch.setattr(worker_module, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
+    monkeypatch.setattr(worker_module, "CachedLiveRoot", partial(CachedLiveRoot, now_ms=lambda: 0.0))
     async with engine() as e:
         await e.open(root)
         before = e.board(root).version

@@ -11,16 +11,23 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, event, settings
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from phasekeeper.orchestration.result.values import Evaluation
+from phasekeeper.server.cache import read_sets
+from phasekeeper.server.cache.cache_file import CacheFault
+from phasekeeper.server.disk import file_cache
 from phasekeeper.server.disk.partial_saves import GRACE_MS
+from phasekeeper.server.live import cached_live_root
+from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.workspace.roots import project_folders
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import run_to_end
-from tests.server.live.changes import Changes, changes
+from tests.server.live.changes import BEGINNING, Changes, changes
+from tests.server.live.ticks import Ticks
 
 # More of them are for whoever looks for what is not known yet.
 EXAMPLES = int(os.environ.get("LIVE_EXAMPLES", "5"))
@@ -52,13 +59,13 @@ class Root(RuleBasedStateMachine):
         super().__init__()
         self.stack = ExitStack()
         folder = self.stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-        patch = self.stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("XDG_STATE_HOME", f"{folder}/state")
+        self.patch = self.stack.enter_context(pytest.MonkeyPatch.context())
+        self.patch.setenv("XDG_STATE_HOME", f"{folder}/state")
         root = Path(folder).resolve() / "root"
         root.mkdir()
         self.changes = Changes(root)
         self.ms = 0.0
-        self.live = LiveRoot(root, self.changes.clock, lambda: self.ms)
+        self.live = CachedLiveRoot(root, self.changes.clock, lambda: self.ms)
         run_to_end(self.live.scan_in_parts())
         self.published = dict(self.live.runs)
         self.findings = dict(self.live.findings)
@@ -135,6 +142,71 @@ class HeldRoot(Root):
         self.behind = False
 
 
+class CachedRoot(Root):
+    """The server ends and begins again, with a cache on disk or without; what changes meanwhile is not told.
+
+    A clock of ticks stands in for the time after which signs are trusted: what is saved in a later tick of
+    the system's clock has other times.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        folder = self.changes.root.parent
+        self.cache = folder / "cache/evaluations"
+        self.cache.parent.mkdir(mode=0o700)
+        clock = Ticks(folder / "ticks")
+        for module in (file_cache, read_sets):
+            self.patch.setattr(module, "SETTLED_NS", 0)
+            self.patch.setattr(module, "time_ns", clock.now_ns)
+        self.clock = clock
+        self.restart([], True, False)
+        self.save()
+        self.restart([], True, False)
+
+    @rule(
+        meanwhile=st.lists(changes(), max_size=2),
+        is_cached=st.sampled_from((True, True, True, False)),
+        is_sampled=st.booleans(),
+    )
+    def restart(
+        self, meanwhile: list[tuple[str, tuple[object, ...]]], is_cached: bool, is_sampled: bool
+    ) -> None:
+        # All of so few runs would be judged otherwise.
+        self.patch.setattr(cached_live_root, "SAMPLE_RUNS", 16 if is_sampled else 0)
+        for name, arguments in meanwhile:
+            getattr(self.changes, name)(*arguments)
+        cache = self.cache if is_cached else None
+        self.live = CachedLiveRoot(self.changes.root, self.changes.clock, lambda: self.ms, cache)
+        run_to_end(self.live.scan_in_parts())
+        self.published, self.findings = dict(self.live.runs), dict(self.live.findings)
+        self.projects = self.live.projects
+        event(f"{len(self.live.cached_runs)} runs stand as in the cache")
+        assert CacheFault.DIFFERENT not in self.live.cache_faults
+
+    @rule()
+    def save(self) -> None:
+        self.clock.wait()
+        for change in self.live.save_in_parts():
+            self.follow(change)
+
+    @rule(where=st.floats(0, 1), how=st.sampled_from(("drop", "cut", "flip", "swap", "clock")))
+    def spoil(self, where: float, how: str) -> None:
+        for path in self.cache.glob("*.evaluations"):
+            raw = path.read_bytes()
+            at = int(where * len(raw))
+            if how == "drop":
+                path.unlink()
+            elif how == "clock":
+                # The last look was before the file was made, as it seems now.
+                self.changes.now = BEGINNING
+                self.restart([], True, False)
+            elif how == "swap":
+                path.chmod(0o622)
+            else:
+                flipped = bytes(byte ^ 1 for byte in raw[at : at + 1])
+                path.write_bytes(raw[:at] if how == "cut" else raw[:at] + flipped + raw[at + 1 :])
+
+
 _SETTINGS = settings(
     max_examples=EXAMPLES,
     stateful_step_count=STEPS,
@@ -145,5 +217,7 @@ TestTold = Root.TestCase
 TestTold.settings = _SETTINGS
 TestHeld = HeldRoot.TestCase
 TestHeld.settings = _SETTINGS
+TestCached = CachedRoot.TestCase
+TestCached.settings = _SETTINGS
 TestUntold = UntoldRoot.TestCase
 TestUntold.settings = _SETTINGS

@@ -14,8 +14,8 @@ import pytest
 from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.live import worker
 from phasekeeper.server.live.boards import RootChange
+from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.live.engine import Engine
-from phasekeeper.server.live.live_root import LiveRoot
 
 from tests.roots import needs, plan
 
@@ -147,10 +147,10 @@ async def saved(root: Path, save: Callable[[Engine, Texts, int], Awaitable[None]
     for path, text in zip(others, (one.replace(row, ""), one), strict=True):
         path.write_text(text)
     ms, told, texts = [0.0], list[RootChange](), Texts(root, place, others)
-    worker_root = partial(LiveRoot, now_ms=lambda: ms[0])
+    worker_root = partial(CachedLiveRoot, now_ms=lambda: ms[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(root / "state"))
-        patch.setattr(worker, "LiveRoot", worker_root)
+        patch.setattr(worker, "CachedLiveRoot", worker_root)
         engine = Engine(asyncio.get_running_loop())
         try:
             await engine.open(root)

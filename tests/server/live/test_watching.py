@@ -222,14 +222,14 @@ def test_without_room_for_watches_folders_are_looked_at_and_that_is_told(root, m
 def test_a_root_that_cannot_be_judged_is_told_and_takes_no_other_down(root, monkeypatch, caplog) -> None:
     task(root, "T1")
     task(root, "T2")
-    real = worker_module.LiveRoot._examine
+    real = worker_module.CachedLiveRoot._examine
 
     def failing(self, run, below):
         if run == T1 and (root / T1 / "fails").exists():
             raise RuntimeError("a mistake of ours")
         return real(self, run, below)
 
-    monkeypatch.setattr(worker_module.LiveRoot, "_examine", failing)
+    monkeypatch.setattr(worker_module.CachedLiveRoot, "_examine", failing)
 
     async def test() -> None:
         async with watching(root) as engine:
@@ -251,14 +251,14 @@ def test_a_run_that_fails_in_the_first_look_keeps_no_other_from_the_board_and_is
     task(root, "T1")
     task(root, "T2")
     fails = [True]
-    real = worker_module.LiveRoot._examine
+    real = worker_module.CachedLiveRoot._examine
 
     def failing(self, run, below):
         if run == T1 and fails[0]:
             raise RuntimeError("a mistake of ours")
         return real(self, run, below)
 
-    monkeypatch.setattr(worker_module.LiveRoot, "_examine", failing)
+    monkeypatch.setattr(worker_module.CachedLiveRoot, "_examine", failing)
     monkeypatch.setattr(worker_module, "RESCAN_S", 0.01)
 
     async def test() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from phasekeeper.orchestration.updates.commands import Command
-from phasekeeper.server.live import writer_queue
-from phasekeeper.server.live.writer_queue import WriterQueue
+from phasekeeper.server import writer_queue
 from phasekeeper.server.workspace.apply import StoreError
+from phasekeeper.server.writer_queue import WriterQueue
 
 from tests.roots import TASKS, task
 from tests.server.lsp.client import client_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.server.live import worker
-from phasekeeper.server.live.live_root import LiveRoot
+from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.lsp.session import connection, folders, publisher
 
 from tests.roots import TASKS, put, task
@@ -89,7 +89,7 @@ def test_a_failing_test_is_told_at_its_own_line_until_the_next_report(root):
 
 def test_a_file_that_is_away_for_a_moment_keeps_its_diagnostics(root, monkeypatch):
     review = task(root, "T1", ok=False) / "review/plan-review.json"
-    monkeypatch.setattr(worker, "LiveRoot", partial(LiveRoot, now_ms=lambda: 0.0))
+    monkeypatch.setattr(worker, "CachedLiveRoot", partial(CachedLiveRoot, now_ms=lambda: 0.0))
 
     async def serve() -> None:
         async with engine_of() as engine, client_of(engine) as client:

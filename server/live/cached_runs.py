@@ -1,0 +1,342 @@
+"""Runs that stand as the cache on disk has them: verified by stat, not judged since the server began.
+
+Of such a run the file cache knows nothing but what lies outside of its folder. A hint that may be about it
+has its read set verified again; where that differs it is judged, and from then on kept current as every run.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from ...orchestration.snapshot.discovery import DefinitionSet, Match
+from ...orchestration.vfs.files import digest_of, parent
+from ..cache.cache_file import (
+    CacheFault,
+    CacheHeader,
+    CacheRefused,
+    CacheRow,
+    RowPlace,
+    file_parts,
+    parse_row,
+    read_file,
+    row_bytes,
+    row_places,
+)
+from ..cache.engine_digest import engine_digest
+from ..cache.evaluation_codec import pack, unpack
+from ..cache.file_systems import is_trusted
+from ..cache.private_files import file_name, note_use, remove_unused, write_private
+from ..cache.read_sets import (
+    NotSettled,
+    NotVouchedFor,
+    ReadSetSigner,
+    is_above,
+    is_plain_folder,
+    is_unchanged,
+    outside_keys,
+)
+from ..cache.value_codec import NotEncodable, decode_parsed, encode
+from ..disk.file_cache import FileCache
+from .candidate_runs import CandidateRun
+from .dependencies import HEAD_FILE
+
+_UNPACKED_BADLY = (ValueError, TypeError, IndexError, KeyError, AttributeError, zlib.error)
+
+
+class HeadContents(Protocol):
+    """What is needed here of `ExternalInputs`."""
+
+    def head_digest(self) -> str: ...
+
+    def head_blob(self, path: str) -> str: ...
+
+    def has_head_files(self, blobs: Mapping[str, str]) -> bool: ...
+
+    def restore_head_file(self, path: str, blob: str) -> None: ...
+
+
+class RestoredRun(NamedTuple):
+    """A run as the cache has it, the keys that it depends on besides its own folder, and when it is due."""
+
+    run: str
+    candidate: CandidateRun
+    keys: list[str]
+    until: str
+
+
+class CachedRuns:
+    """The cache of one root, and which of its runs stand as it has them. Used by one thread.
+
+    `faults` counts by reason how often the cache was not used.
+    """
+
+    def __init__(self, folder: Path | None, files: FileCache, external: HeadContents) -> None:
+        """`folder` holds the caches of all roots; without one nothing is ever cached."""
+        self.faults: Counter[CacheFault] = Counter()
+        self.has_changes = True
+        """Some run may stand otherwise than the file has it."""
+        self._files, self._external = files, external
+        self._path = folder / file_name(digest_of(files.root)) if folder else None
+        self._content = memoryview(b"")
+        self._places: dict[str, tuple[int, int, int]] = {}
+        """Where the row of each run that stands as in the cache begins, is packed and ends in `_content`."""
+        self._above: set[str] = set()
+        """The folders above those runs."""
+        self._written: set[str] = set()
+        """The runs whose rows in the file are those of their last evaluation."""
+        self._judged: set[str] = set()
+        """The runs that were judged since the file was last begun."""
+
+    def __contains__(self, run: object) -> bool:
+        return run in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    # ---- at the start
+
+    def restore(
+        self, candidates: Mapping[str, CandidateRun], known: DefinitionSet, key: str, now: str
+    ) -> Iterator[RestoredRun | None]:
+        """The candidates that stand as in the file; None for one that does not, so that all are counted."""
+        try:
+            header, self._content = self._read(key, now)
+        except FileNotFoundError:
+            return
+        except CacheRefused as refused:
+            self.faults[refused.fault] += 1
+            return
+        if self._path:
+            note_use(self._path)
+        is_plain: dict[str, bool] = {}
+        has_head = header.head == self._external.head_digest()
+        marks: dict[str, str] = {}
+        try:
+            for place in row_places(self._content):
+                row = place.row
+                candidate = candidates.get(row.run)
+                if candidate is None or list(candidate.definitions) != row.definitions:
+                    yield None
+                    continue
+                is_current = (
+                    not (row.until and row.until <= now)
+                    and self._is_plain(parent(row.run), is_plain)
+                    and is_unchanged(f"{self._files.root}/{row.run}", row.signs)
+                    and (has_head or self._external.has_head_files(row.head))
+                    and all(self._mark(each, marks) == mark for each, mark in row.outside.items())
+                )
+                yield self._restored_run(place, known) if is_current else None
+        except CacheRefused as refused:
+            self.faults[refused.fault] += 1
+        self.has_changes = self._written != candidates.keys()
+
+    def _read(self, key: str, now: str) -> tuple[CacheHeader, memoryview]:
+        if self._path is None or not is_trusted(self._files.root):
+            raise FileNotFoundError
+        return read_file(self._path, self._files.root, _whole_key(key), now)
+
+    def _is_plain(self, folder: str, known: dict[str, bool]) -> bool:
+        if folder not in known:
+            known[folder] = is_plain_folder(self._files.root, folder)
+        return known[folder]
+
+    def _restored_run(self, place: RowPlace, known: DefinitionSet) -> RestoredRun | None:
+        row, match, evaluation = place.row, None, None
+        packed = self._content[place.packed : place.end]
+        try:
+            if row.workflow is None:
+                findings = decode_parsed(row.shown)
+            else:
+                workflow = known.workflow(row.workflow)
+                if workflow is None:
+                    return None
+                match = Match(row.run, workflow, tuple(row.rivals))
+                evaluation = unpack(self._files.root, row.shown, packed)
+                findings = evaluation.findings
+        except _UNPACKED_BADLY:
+            self.faults[CacheFault.DAMAGED] += 1
+            return None
+        first, second = row.named
+        candidate = CandidateRun(tuple(row.definitions), (first, second), match, evaluation, findings)
+        for path, blob in row.head.items():
+            self._external.restore_head_file(path, blob)
+        self._places[row.run] = (place.start, place.packed, place.end)
+        self._written.add(row.run)
+        folder = parent(row.run)
+        while folder and folder not in self._above:
+            self._above.add(folder)
+            folder = parent(folder)
+        keys = [*row.outside, *(HEAD_FILE + path for path in row.head)]
+        return RestoredRun(row.run, candidate, keys, row.until)
+
+    def _mark(self, key: str, marks: dict[str, str]) -> str:
+        """What tells one state from another of what lies outside of a run, by a look of the file cache."""
+        if key not in marks:
+            folder = key[:-1] if key.endswith("/") else parent(key)
+            if key.endswith("/"):
+                said: object = list(self._files.list(folder).values())
+            else:
+                said = replace(self._files.read(key), text=None), self._files.entry(key)
+            marks[key] = digest_of(repr((said, self._files.unlisted_folders.get(folder))))
+        return marks[key]
+
+    # ---- later
+
+    def drop(self, run: str) -> None:
+        """The run is judged, or is none any more."""
+        self._places.pop(run, None)
+        self._written.discard(run)
+        self._judged.add(run)
+        self.has_changes = True
+        if not self._places:
+            self._content, self._above = memoryview(b""), set()
+
+    def confirm(self, run: str, had_changes: bool) -> None:
+        """A run that was judged stands as the file has it; that had changes before."""
+        self._written.add(run)
+        self.has_changes = had_changes
+
+    def throw_away(self) -> list[str]:
+        """The cache has said what is not so: it is removed. Returns the runs that stood as in it."""
+        self.faults[CacheFault.DIFFERENT] += 1
+        runs, self._written = list(self._places), set()
+        if self._path:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+        return runs
+
+    def changed_runs(self, hints: Iterable[str]) -> list[str]:
+        """The runs that stand as in the cache and differ from it now, of those that hints may be about.
+
+        A hint is a path from the root: what is at it, below it, or in the folders that hold it.
+        """
+        concerned: dict[str, None] = {}
+        for hint in hints if self._places else ():
+            if not hint or hint in self._above:
+                concerned.update(
+                    dict.fromkeys(run for run in self._places if not hint or is_above(hint, run))
+                )
+            concerned.update(dict.fromkeys(self.holding(hint)))
+        return self.differing_runs(concerned)
+
+    def differing_runs(self, runs: Iterable[str]) -> list[str]:
+        """Those of some runs that stand as in the cache and differ from it now."""
+        is_plain: dict[str, bool] = {}
+        return [run for run in runs if run in self._places and not self._is_unchanged(run, is_plain)]
+
+    def _is_unchanged(self, run: str, is_plain: dict[str, bool]) -> bool:
+        start, packed, _ = self._places[run]
+        row = parse_row(self._content[start:packed])
+        return self._is_plain(parent(run), is_plain) and is_unchanged(f"{self._files.root}/{run}", row.signs)
+
+    def holding(self, path: str) -> list[str]:
+        """The runs that stand as in the cache and in whose folder a path lies."""
+        way: list[str] = []
+        while path and self._places:
+            way += [path] if path in self._places else []
+            path = parent(path)
+        return way
+
+    # ---- writing
+
+    def unsettled_files(self, keys: Iterable[str]) -> list[str]:
+        """The files among some keys that were read so soon after their save that no sign tells it."""
+        files = self._files
+        return [key for key in keys if (file := files.file(key)) and file.exists and files.sign(key) is None]
+
+    def save_in_parts(
+        self,
+        candidates: Mapping[str, CandidateRun],
+        is_ready: Callable[[str], bool],
+        keys_of: Callable[[str], Collection[str]],
+        key: Callable[[], str],
+        now: str,
+    ) -> Iterator[None]:
+        """Write what stands now, a step each run; the file is the old one until the end.
+
+        Left out are runs that are not ready, and those that stat could not vouch for. Raises OSError.
+        """
+        if self._path is None or not is_trusted(self._files.root):
+            self.has_changes = False
+            return
+        self._judged, self.has_changes = set(), False
+        header = CacheHeader(self._files.root, _whole_key(key()), now, self._external.head_digest())
+        known = self._rows_at_hand(key(), now)
+        rows: dict[str, None] = {}
+        marks: dict[str, str] = {}
+
+        def make_rows() -> Iterator[bytes | memoryview]:
+            for run in list(candidates):
+                candidate = candidates.get(run)
+                if candidate is None or run in self._judged or not is_ready(run):
+                    self.has_changes = True
+                    continue
+                try:
+                    row = known.get(run) or self._row(run, candidate, keys_of(run), marks)
+                except (NotVouchedFor, NotEncodable) as error:
+                    self.has_changes |= isinstance(error, NotSettled)
+                    yield b""
+                    continue
+                rows[run] = None
+                yield row
+
+        for _ in write_private(self._path, file_parts(header, make_rows())):
+            yield
+            if header.key != _whole_key(key()) or header.head != self._external.head_digest():
+                self.has_changes = True
+                return
+        self._written = rows.keys() - self._judged
+        remove_unused(self._path.parent)
+
+    def _rows_at_hand(self, key: str, now: str) -> dict[str, memoryview]:
+        """The rows that are those of the last evaluations: of the file, and of what was read at the start."""
+        rows = {run: self._content[start:end] for run, (start, _, end) in self._places.items()}
+        with suppress(CacheRefused, OSError):
+            content = self._read(key, now)[1]
+            for place in row_places(content):
+                if place.row.run in self._written:
+                    rows.setdefault(place.row.run, content[place.start : place.end])
+        return rows
+
+    def _row(self, run: str, candidate: CandidateRun, keys: Collection[str], marks: dict[str, str]) -> bytes:
+        """The row of a run that was judged. Raises NotVouchedFor, NotEncodable."""
+        if not run or not is_plain_folder(self._files.root, parent(run)):
+            raise NotVouchedFor(f"links lead to {run}")
+        head, outside = dict[str, str](), dict[str, str]()
+        for each in outside_keys(run, keys):
+            if each.startswith(HEAD_FILE):
+                path = each.removeprefix(HEAD_FILE)
+                head[path] = self._external.head_blob(path)
+            elif each.startswith("\0"):
+                # A person's decisions are proven anew.
+                raise NotVouchedFor(f"{run} depends on proofs")
+            else:
+                outside[each] = self._mark(each, marks)
+        signs = ReadSetSigner(self._files, run).signs(keys)
+        evaluation, match = candidate.evaluation, candidate.match
+        shown, packed = pack(evaluation) if evaluation else (encode(candidate.findings), b"")
+        until = min((claim.until for claim in evaluation.claims), default="") if evaluation else ""
+        row = CacheRow(
+            run,
+            match.workflow.name if match else None,
+            list(match.rivals) if match else [],
+            list(candidate.definitions),
+            list(candidate.named),
+            None,
+            [list(each) for each in signs],
+            outside,
+            head,
+            until,
+            len(packed),
+        )
+        return row_bytes(row, shown, packed)
+
+
+def _whole_key(key: str) -> str:
+    return f"{engine_digest()} {key}"

@@ -1,0 +1,52 @@
+"""The folders of a root that may be runs, and what is said of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...orchestration.definition.root_config import Config
+from ...orchestration.findings import Finding
+from ...orchestration.result.values import Evaluation
+from ...orchestration.snapshot.discovery import Match, assigned_workflow
+
+
+class CandidateRun(NamedTuple):
+    """A folder that may be a run, and what it is.
+
+    `definitions` are the names of those whose `at:` fits it, `named` the two names that discovery returns.
+    """
+
+    definitions: tuple[str, ...]
+    named: tuple[str | None, str | None] = (None, None)
+    match: Match | None = None
+    evaluation: Evaluation | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def equals(self, other: CandidateRun) -> bool:
+        """True if two looks at one folder say the same, to the last word that a quick fix needs."""
+        one, two = self.match, other.match
+        is_same_match = one is two or bool(
+            one and two and (one.workflow.name, one.rivals) == (two.workflow.name, two.rivals)
+        )
+        data = [each.data for each in self.findings], [each.data for each in other.findings]
+        is_same = (self.named, self.findings, self.evaluation) == (
+            other.named,
+            other.findings,
+            other.evaluation,
+        )
+        return is_same_match and is_same and data[0] == data[1]
+
+    def is_configured_otherwise(self, run: str, before: Config, after: Config) -> bool:
+        """True if one configuration says other things of the folder than another."""
+        if before.workflows != after.workflows and (
+            assigned_workflow(run, before) != assigned_workflow(run, after)
+        ):
+            return True
+        name = self.match.workflow.name if self.match else ""
+        return bool(name) and _parameters(before, name) != _parameters(after, name)
+
+
+def _parameters(config: Config, workflow: str) -> object:
+    """The parameters of a workflow, and where they stand."""
+    places = {place: span for place, span in config.places.items() if place[0] == workflow}
+    return dict(config.of(workflow)), places
