@@ -173,9 +173,9 @@ class _CheckReader:
     def _paths(self, key: str, node: Node | None, *, globs: bool = True) -> tuple[str, ...]:
         """Paths below the root, or patterns of such."""
         texts = self._texts(key, node, MOST_PATTERNS)
-        for text, each in zip(texts, node.value if node else (), strict=False):
-            if isinstance(each, Node):
-                self._path(text, each.span, globs=globs)
+        nodes = node.value if node and isinstance(node.value, list) else []
+        for text, each in zip(texts, nodes, strict=False):
+            self._path(text, each.span, globs=globs)
         return texts
 
     def _path(self, text: str, span: Span, *, globs: bool) -> None:

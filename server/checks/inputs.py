@@ -6,7 +6,7 @@ A manifest has a line for each file, sorted by path, as `sha256sum` writes and c
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -118,6 +118,52 @@ def changed_paths(before: bytes, after: bytes) -> tuple[str, ...]:
     """The paths whose lines differ between two manifests, in order."""
     lines = set(before.split(b"\n")) ^ set(after.split(b"\n"))
     return tuple(sorted({os.fsdecode(line.partition(b"  ")[2]) for line in lines if line}))
+
+
+class WatchedManifest:
+    """The manifest of files whose changes are told: only the lines of those are made anew.
+
+    Cost: what changed, and one pass over the text for its digest.
+    """
+
+    def __init__(self, paths: Sequence[str], table: InputTable) -> None:
+        self._table = table
+        self._unreadable: set[str] = set()
+        # A file that is gone keeps its place, with an empty line.
+        self._lines = dict.fromkeys(paths, b"")
+        self._kept: tuple[str, frozenset[bytes]] = "", frozenset()
+        self.refresh(paths)
+
+    @property
+    def paths(self) -> KeysView[str]:
+        return self._lines.keys()
+
+    def refresh(self, paths: Iterable[str]) -> None:
+        """Look again at those of these files that are inputs."""
+        due = sorted(path for path in paths if path in self._lines)
+        digests = self._table.digests(due)
+        for path in due:
+            digest = digests.get(path)
+            self._unreadable.discard(path)
+            if digest == UNREADABLE:
+                self._unreadable.add(path)
+            self._lines[path] = _line(path, digest) if digest else b""
+
+    def manifest(self) -> Manifest:
+        """As it is now. Raises InputsUnknown as `manifest_of` does."""
+        if self._unreadable:
+            raise InputsUnknown(f"its input {min(self._unreadable)} cannot be read")
+        text = b"".join(self._lines.values())
+        if not text:
+            raise InputsUnknown("it has no inputs: no file fits")
+        return Manifest(sha256(text).hexdigest(), text, sum(map(bool, self._lines.values())))
+
+    def changed(self, subject: str, read: Callable[[], bytes]) -> tuple[str, ...]:
+        """The paths whose lines are not those of an earlier manifest, which `read` gives."""
+        if self._kept[0] != subject:
+            self._kept = subject, frozenset(read().splitlines(keepends=True))
+        lines = self._kept[1] ^ {line for line in self._lines.values() if line}
+        return tuple(sorted({os.fsdecode(line.rstrip(b"\n").partition(b"  ")[2]) for line in lines}))
 
 
 def definition_files(check: Check, table: InputTable) -> Mapping[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,15 @@ from ..process_end import process_end_probe
 from ..store.folder import StoreError, read_file
 from .evidence_store import EVIDENCE, attestation_path, parse_result, read_manifest
 from .input_table import InputTable
-from .inputs import InputsUnknown, Manifest, RunPapers, changed_paths, input_paths, manifest_of
+from .inputs import (
+    InputsUnknown,
+    Manifest,
+    RunPapers,
+    WatchedManifest,
+    changed_paths,
+    input_paths,
+    manifest_of,
+)
 from .trust import CheckDefinition, TrustStore, define
 
 
@@ -45,7 +54,7 @@ class PresentCheck(NamedTuple):
     """A check as it is on the disk. `manifest` is None where its inputs cannot be told."""
 
     definition: CheckDefinition
-    paths: tuple[str, ...]
+    paths: Collection[str]
     manifest: Manifest | None
     last: Attestation | None
     state: CheckState
@@ -69,20 +78,31 @@ class PresentChecks:
         reports = [path for each in checks.values() for path in each.reports.values()]
         return input_paths(checks[name], self.table, RunPapers(places), reports)
 
-    def look(self, checks: Mapping[str, Check], places: Iterable[str], name: str) -> PresentCheck:
-        """A check of those that are declared; `places` are the `at:` of the root's workflows."""
+    def look(
+        self,
+        checks: Mapping[str, Check],
+        places: Iterable[str],
+        name: str,
+        watched: WatchedManifest | None = None,
+    ) -> PresentCheck:
+        """A check of those that are declared; `places` are the `at:` of the root's workflows.
+
+        `watched` has its inputs where their changes are told.
+        """
         check = checks[name]
-        definition, problem, paths, manifest = define(check, self.table), "", (), None
+        definition, problem, manifest = define(check, self.table), "", None
+        paths: Collection[str] = watched.paths if watched else ()
         try:
-            paths = self.paths(checks, places, name)
-            manifest = manifest_of(paths, self.table)
+            paths = paths or self.paths(checks, places, name)
+            manifest = watched.manifest() if watched else manifest_of([*paths], self.table)
         except InputsUnknown as why:
             problem = str(why)
         last, why_none = self._last(check)
         subject = manifest.subject if manifest else ""
         changed: tuple[str, ...] = ()
         if last and manifest and subject != last.subject:
-            changed = changed_paths(read_manifest(self.root, name), manifest.text)
+            kept = partial(read_manifest, self.root, name)
+            changed = watched.changed(last.subject, kept) if watched else changed_paths(kept(), manifest.text)
         present = PresentInputs(
             definition.digest,
             subject,

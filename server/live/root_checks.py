@@ -7,6 +7,8 @@ and what a person allowed (a stat each). Each state counts like a file that an e
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
@@ -16,6 +18,7 @@ from ...orchestration.findings import Finding, Problem, Severity, finding
 from ...orchestration.vfs.files import RecordingFiles, parent
 from ..checks.evidence_store import attestation_path
 from ..checks.input_table import InputTable
+from ..checks.inputs import InputsUnknown, WatchedManifest
 from ..checks.present import PresentChecks, running_path
 from ..disk.decision_keys import repository_path
 from ..disk.disk_files import StatKey, stat_key
@@ -36,7 +39,8 @@ class RootChecks:
         self._places: tuple[str, ...] = ()
         self._table = InputTable(root)
         self._states: dict[str, CheckState] = {}
-        self._paths: dict[str, tuple[str, ...]] = {}
+        self._manifests: dict[str, WatchedManifest] = {}
+        self._definition_files: dict[str, tuple[str, ...]] = {}
         self._due: set[str] = set()
         self._stats: tuple[StatKey, ...] = ()
         self._is_ready = False
@@ -51,6 +55,7 @@ class RootChecks:
         if (checks, tuple(places)) != (self._checks, self._places):
             self._checks, self._places = checks, tuple(places)
             self._due = set(checks)
+            self._manifests.clear()
             self._is_ready = self._is_ready and not checks
 
     def preparing(self) -> Generator[None, None, None]:
@@ -76,6 +81,7 @@ class RootChecks:
             self._table.digests(files[start : start + _PART])
             yield
         self._table.rely_on_changes(self.is_watched)
+        self._manifests.clear()
         self._due = set(self._checks)
 
     # ---- what changes
@@ -87,12 +93,17 @@ class RootChecks:
         noted = set(paths)
         if any(path.rpartition("/")[2] == ".gitignore" for path in noted):
             self._table.forget_files()
+            self._manifests.clear()
             self._due = set(self._checks)
-        differs = self._table.note_changes(noted)
+        if self._table.note_changes(noted):
+            self._manifests.clear()
         for name, check in self._checks.items():
-            known = self._paths.get(name, ())
-            concerned = differs or not noted.isdisjoint((*known, *check.definition_files))
-            self._due |= {name} if concerned else set()
+            manifest = self._manifests.get(name)
+            inputs = {path for path in noted if manifest is not None and path in manifest.paths}
+            if manifest is not None and inputs:
+                manifest.refresh(inputs)
+            if manifest is None or inputs or not noted.isdisjoint(check.definition_files):
+                self._due.add(name)
 
     def refresh(self) -> set[str]:
         """Look again at what is due; the keys of the checks whose state differs."""
@@ -113,16 +124,29 @@ class RootChecks:
         return {f"{_KEY}{n}" for n in names if n not in after or before.get(n) != after[n].digest}
 
     def _look(self, looks: PresentChecks) -> None:
+        other_folders = False
         for name in self._due & self._checks.keys():
-            present = looks.look(self._checks, self._places, name)
-            self._states[name] = present.state
-            self._paths[name] = (*present.paths, *present.definition.files)
+            before = self._manifests.get(name)
+            if before is None:
+                with suppress(InputsUnknown):
+                    paths = looks.paths(self._checks, self._places, name)
+                    self._manifests[name] = WatchedManifest(paths, self._table)
+            manifest = self._manifests.get(name)
+            present = looks.look(self._checks, self._places, name, manifest)
+            self._states[name], files = present.state, tuple(present.definition.files)
+            other_folders |= before is None or files != self._definition_files.get(name)
+            self._definition_files[name] = files
         for name in self._states.keys() - self._checks.keys():
-            del self._states[name], self._paths[name]
+            other_folders = True
+            del self._states[name], self._definition_files[name]
         self._due.clear()
-        folders = frozenset(parent(path) for paths in self._paths.values() for path in paths)
-        if folders != self._folders:
-            self._folders = folders
+        if other_folders:
+            self._note_folders()
+
+    def _note_folders(self) -> None:
+        inputs = (each.paths for each in self._manifests.values())
+        paths = chain(*inputs, *self._definition_files.values())
+        self._folders = frozenset(map(parent, paths))
         self.is_watched = len(self._folders) <= MOST_FOLDERS
         self._table.rely_on_changes(self.is_watched)
 
@@ -153,6 +177,7 @@ class RootChecks:
         """Somebody asks: what is not watched is looked at."""
         if self._checks and not self.is_watched:
             self._table.forget_files()
+            self._manifests.clear()
             self._due = set(self._checks)
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.decision.check_facts import kept_data, verified_record
+from phasekeeper.orchestration.decision.check_facts import is_recorded, kept_data, verified_record
 from phasekeeper.orchestration.definition.root_config import PATH, read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.evidence.attestation import Attestation, Totals
@@ -174,3 +174,18 @@ def test_a_record_keeps_what_guards_saw() -> None:
     for numbers in (odd, ""):
         entry = record(check="tests", outcome="passed", numbers=numbers)
         assert kept_data(entry)["result"] == "passed"
+
+
+def test_a_result_is_recorded_once_and_again_when_it_differs() -> None:
+    kept = verified_record(state(), "")
+    assert is_recorded(state(), [kept, record(kind="report")])
+    assert not is_recorded(state(), [])
+    assert not is_recorded(state(), [kept, {**kept, "outcome": "failed"}])
+    assert not is_recorded(state(subject="bb"), [kept])
+
+
+def test_it_can_be_asked_whether_a_check_is_declared() -> None:
+    text = WORKFLOW.replace("checks.tests.result == 'passed'", "!has(checks.nothing) || checks.nothing.fresh")
+    files = MemoryFiles({"runs/a/state.json": '{"phase": "code"}'})
+    snapshot = read_run(parse_workflow(text, "b.yaml"), files, "runs/a", config=read_config(CONFIG))
+    assert gate(evaluate(snapshot.workflow, snapshot)).status == GateStatus.PASSED
