@@ -131,7 +131,8 @@ class WatchedManifest:
         self._unreadable: set[str] = set()
         # A file that is gone keeps its place, with an empty line.
         self._lines = dict.fromkeys(paths, b"")
-        self._kept: tuple[str, frozenset[bytes]] = "", frozenset()
+        self._kept: tuple[str, Mapping[str, bytes]] = "", {}
+        self._changed: set[str] = set()
         self.refresh(paths)
 
     @property
@@ -147,7 +148,11 @@ class WatchedManifest:
             self._unreadable.discard(path)
             if digest == UNREADABLE:
                 self._unreadable.add(path)
-            self._lines[path] = _line(path, digest) if digest else b""
+            line = self._lines[path] = _line(path, digest) if digest else b""
+            if line == self._kept[1].get(path, b""):
+                self._changed.discard(path)
+            else:
+                self._changed.add(path)
 
     def manifest(self) -> Manifest:
         """As it is now. Raises InputsUnknown as `manifest_of` does."""
@@ -161,9 +166,12 @@ class WatchedManifest:
     def changed(self, subject: str, read: Callable[[], bytes]) -> tuple[str, ...]:
         """The paths whose lines are not those of an earlier manifest, which `read` gives."""
         if self._kept[0] != subject:
-            self._kept = subject, frozenset(read().splitlines(keepends=True))
-        lines = self._kept[1] ^ {line for line in self._lines.values() if line}
-        return tuple(sorted({os.fsdecode(line.rstrip(b"\n").partition(b"  ")[2]) for line in lines}))
+            lines = read().splitlines(keepends=True)
+            kept = {os.fsdecode(line.rstrip(b"\n").partition(b"  ")[2]): line for line in lines}
+            self._kept = subject, kept
+            now = self._lines
+            self._changed = {path for path in {*kept, *now} if kept.get(path, b"") != now.get(path, b"")}
+        return tuple(sorted(self._changed))
 
 
 def definition_files(check: Check, table: InputTable) -> Mapping[str, str]:

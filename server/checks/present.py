@@ -72,6 +72,11 @@ class PresentChecks:
         self.table = table or InputTable(self.root)
         self.trust = TrustStore(self.root)
         self.name = root_name(self.root)
+        self._results: dict[str, tuple[Attestation | None, str]] = {}
+
+    def forget_results(self) -> None:
+        """Something was kept since: results are read again."""
+        self._results.clear()
 
     def paths(self, checks: Mapping[str, Check], places: Iterable[str], name: str) -> tuple[str, ...]:
         """The inputs of a check, as `look` has them. Raises InputsUnknown."""
@@ -97,7 +102,9 @@ class PresentChecks:
             manifest = watched.manifest() if watched else manifest_of([*paths], self.table)
         except InputsUnknown as why:
             problem = str(why)
-        last, why_none = self._last(check)
+        if name not in self._results:
+            self._results[name] = self._last(check)
+        last, why_none = self._results[name]
         subject = manifest.subject if manifest else ""
         changed: tuple[str, ...] = ()
         if last and manifest and subject != last.subject:

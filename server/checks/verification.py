@@ -156,6 +156,7 @@ class Verification:
         manifest = now.manifest.text if now.manifest else b""
         write_log(root, name, program.log)
         write_result(root, result, manifest, key.secret)
+        looks.forget_results()
         return program.log
 
 

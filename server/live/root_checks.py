@@ -20,7 +20,7 @@ from ..checks.evidence_store import attestation_path
 from ..checks.input_table import InputTable
 from ..checks.inputs import InputsUnknown, WatchedManifest
 from ..checks.present import PresentChecks, running_path
-from ..disk.decision_keys import repository_path
+from ..disk.decision_keys import key_path, repository_path
 from ..disk.disk_files import StatKey, stat_key
 
 _KEY = "\0check:"
@@ -43,6 +43,8 @@ class RootChecks:
         self._definition_files: dict[str, tuple[str, ...]] = {}
         self._due: set[str] = set()
         self._stats: tuple[StatKey, ...] = ()
+        self._looks: PresentChecks | None = None
+        """What is kept and allowed, as of `_stats`."""
         self._is_ready = False
         self._folders: frozenset[str] = frozenset()
         self.is_watched = False
@@ -62,13 +64,14 @@ class RootChecks:
         """Look at all inputs for the first time, in parts."""
         if not self._checks or self._is_ready:
             return
-        looks = PresentChecks(self._root, self._table)
         files = self._table.files() or ()
         for start in range(0, len(files), _PART):
             self._table.digests(files[start : start + _PART])
             yield
         self._is_ready = True
-        self._look(looks)
+        self._stats = tuple(map(stat_key, self._watched_files))
+        self._looks = PresentChecks(self._root, self._table)
+        self._look(self._looks)
 
     def rescanning(self) -> Generator[None, None, None]:
         """Look at all inputs again, in parts: changes may not have been heard."""
@@ -110,15 +113,16 @@ class RootChecks:
         if not self._checks and not self._states:
             return set()
         stats = tuple(map(stat_key, self._watched_files))
-        if stats != self._stats:
+        if stats != self._stats or self._looks is None:
             self._stats, self._due = stats, set(self._checks)
+            self._looks = PresentChecks(self._root, self._table)
         if not self._is_ready and self._checks:
             for _ in self.preparing():
                 pass
             return {f"{_KEY}{name}" for name in self._states}
         before = {name: state.digest for name, state in self._states.items()}
         if self._due or self._states.keys() - self._checks.keys():
-            self._look(PresentChecks(self._root, self._table))
+            self._look(self._looks)
         names = {*before, *self._states}
         after = self._states
         return {f"{_KEY}{n}" for n in names if n not in after or before.get(n) != after[n].digest}
@@ -195,4 +199,6 @@ class RootChecks:
         if not self._checks:
             return []
         kept = [path for name in self._checks for path in (attestation_path(name), running_path(name))]
-        return [repository_path(self._root).with_suffix(".checks"), *(self._root / path for path in kept)]
+        identity = repository_path(self._root)
+        own = (key_path(), identity, identity.with_suffix(".checks"))
+        return [*own, *(self._root / path for path in kept)]

@@ -24,7 +24,7 @@ from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.vfs.files import Files
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.bench import big_plans, figures
+from tests.bench import big_plans, checks, figures
 from tests.bench.connections import connections
 from tests.bench.machine import machine
 from tests.bench.plans import write_plan, write_report
@@ -176,6 +176,7 @@ def main() -> None:
         cold(roots)
         connections()
         big_plans.main(())
+        checks.main()
         print(f"\n{machine()}")
 
 
