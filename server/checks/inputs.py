@@ -163,7 +163,7 @@ class WatchedManifest:
             raise InputsUnknown("it has no inputs: no file fits")
         return Manifest(sha256(text).hexdigest(), text, sum(map(bool, self._lines.values())))
 
-    def changed(self, subject: str, read: Callable[[], bytes]) -> tuple[str, ...]:
+    def changes_since(self, subject: str, read: Callable[[], bytes]) -> tuple[str, ...]:
         """The paths whose lines are not those of an earlier manifest, which `read` gives."""
         if self._kept[0] != subject:
             lines = read().splitlines(keepends=True)

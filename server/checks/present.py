@@ -109,7 +109,9 @@ class PresentChecks:
         changed: tuple[str, ...] = ()
         if last and manifest and subject != last.subject:
             kept = partial(read_manifest, self.root, name)
-            changed = watched.changed(last.subject, kept) if watched else changed_paths(kept(), manifest.text)
+            changed = (
+                watched.changes_since(last.subject, kept) if watched else changed_paths(kept(), manifest.text)
+            )
         present = PresentInputs(
             definition.digest,
             subject,
