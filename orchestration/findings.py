@@ -148,6 +148,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         "guards, files or folders take more time or memory than is allowed; what is left out is not known",
     ),
     "coverage-low": (Severity.WARNING, "less was covered by tests than the threshold that was set"),
+    "check-changed": (Severity.WARNING, "a check runs something else than when the run recorded its result"),
     "check-failed": (Severity.ERROR, "a check ran on the files as they are, and failed"),
     "check-narrowed": (Severity.WARNING, "a check looks at less than when it passed last"),
     "check-stale": (Severity.INFO, "a check has no result for the files as they are"),

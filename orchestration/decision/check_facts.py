@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..definition.root_config import PATH as CONFIGURATION
+from ..definition.root_config import Config
 from ..evidence.check_state import CheckState
+from ..findings import Finding, Problem, finding
 from ..journal.journal import Record, record
 from ..snapshot.read_log import RunReader
 from ..states import CheckResult, RecordKind
@@ -70,6 +73,23 @@ def verified_record(state: CheckState, stage: str) -> Record:
         files=[{"path": each.path, "digest": each.digest[:16]} for each in result.reports],
         actor=result.actor,
     )
+
+
+def changed_checks(config: Config, reader: RunReader, records: Sequence[Record], run: str) -> list[Finding]:
+    """A finding for each check that runs something else now than when the run recorded it last."""
+    newest = {str(entry["check"]): entry for entry in records if entry["kind"] == RecordKind.VERIFIED}
+    found: list[Finding] = []
+    for name, entry in newest.items():
+        check, state = config.checks.get(name), reader.read_check(name)
+        if check is None:
+            said = f"{name} is declared no more, and it was measured as record {entry['seq']} of {run or '.'}"
+            found.append(finding(Problem("check-changed", said, data={"check": name}), CONFIGURATION))
+        elif state is not None and state.definition != entry["scope"]:
+            was, now = entry["scope"], state.definition
+            said = f"{name} runs something else ({now}) than in record {entry['seq']} of {run or '.'} ({was})"
+            problem = Problem("check-changed", said, check.span, data={"check": name})
+            found.append(finding(problem, CONFIGURATION))
+    return found
 
 
 def is_recorded(state: CheckState, records: Sequence[Record]) -> bool:

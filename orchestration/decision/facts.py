@@ -22,7 +22,7 @@ from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
 from ..states import ArtifactStatus, Basis, RecordKind
 from ..vfs.files import digest_of
-from .check_facts import kept_data, kept_records, present_checks
+from .check_facts import changed_checks, kept_data, kept_records, present_checks
 from .parameters import LOOSENED, ParameterValue, parameter_value
 
 _NO_PHASE = "the phase is not known yet"
@@ -277,7 +277,9 @@ class RunFacts:
         parameters = (self.parameter(name).finding for name in self.workflow.parameters)
         listed = (artifact.id for artifact in self.workflow.artifacts.values() if artifact.listed)
         lacking = (self._listed_artifact(name)[1] for name in listed) if self.phase else ()
-        return (*filter(None, parameters), *(found for findings in lacking for found in findings))
+        snapshot = self.snapshot
+        checks = changed_checks(snapshot.config, snapshot.reader, self.records, snapshot.run)
+        return (*filter(None, parameters), *(found for findings in lacking for found in findings), *checks)
 
     def _limit(self, rest: str) -> object:
         name, _, part = rest.partition(".")

@@ -64,6 +64,7 @@ def _record_line(record: Record) -> list[Part]:
     what = (
         f"{record['question']}{scope}" if record["question"] else "",
         record["phase"],
+        record["check"],
         record["workflow"],
         ", ".join(map(str, tasks)) if isinstance(tasks, list) and tasks else record["task"],
         f"in stage {record['stage']}" if record["stage"] else "",

@@ -189,3 +189,15 @@ def test_it_can_be_asked_whether_a_check_is_declared() -> None:
     files = MemoryFiles({"runs/a/state.json": '{"phase": "code"}'})
     snapshot = read_run(parse_workflow(text, "b.yaml"), files, "runs/a", config=read_config(CONFIG))
     assert gate(evaluate(snapshot.workflow, snapshot)).status == GateStatus.PASSED
+
+
+def test_a_check_that_was_changed_or_taken_away_during_a_run_is_told() -> None:
+    kept = verified_record(state(), "")
+    assert "check-changed" not in [each.code for each in judge("code", state(), kept).findings]
+    assert "check-changed" not in [each.code for each in judge("code", None, kept).findings]
+    other = replace(state(), definition="d2")
+    [found] = [each for each in judge("code", other, kept).findings if each.code == "check-changed"]
+    assert found.message == "tests runs something else (d2) than in record 1 of runs/a (d1)"
+    assert (found.path, found.span) == (PATH, Span(0, 9, 0, 14))
+    gone = judge("code", state(), {**kept, "check": "lint"})
+    assert "lint is declared no more" in next(e.message for e in gone.findings if e.code == "check-changed")

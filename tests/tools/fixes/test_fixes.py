@@ -289,6 +289,7 @@ UNFIXABLE: dict[str, str] = {
     "freshness-unknown": "which of two files is newer cannot be told any more",
     "evidence-unverified": "the check has to run here, or the record to be committed",
     "inputs-unwatched": "only who declares the check knows which files it depends on",
+    "check-changed": "only a person can say whether the check is as good as it was",
     "check-failed": "the code has to be mended; that is work",
     "check-narrowed": "its inputs have to come back, or a person accepts that on a terminal",
     "check-stale": "the check has to run; `phasekeeper verify` runs it",
