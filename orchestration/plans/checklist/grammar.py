@@ -59,10 +59,6 @@ class ChecklistRow(NamedTuple):
         return None
 
 
-def _no_problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistGrammar:
     """One convention's way to write its checklists.
@@ -84,7 +80,7 @@ class ChecklistGrammar:
     stage_id: re.Pattern[str]
     sight: Callable[[str, MarkStatus], str]
     details: Callable[[Checklist, Sequence[ChecklistRow]], Mapping[str, TaskFile]]
-    problems: Callable[[Checklist, Sequence[ChecklistRow]], Iterable[Problem]] = _no_problems
+    problems: Callable[[Checklist, Sequence[ChecklistRow]], Iterable[Problem]]
     parent_of: Callable[[str], str] = lambda task_id: ""
 
     def status_of(self, mark: str) -> MarkStatus:

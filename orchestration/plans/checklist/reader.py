@@ -138,10 +138,8 @@ def _stages(
         grouped.setdefault(row.stage, []).append(row)
     for name, own in dict.fromkeys(headings.values()):
         group = grouped[name]
-        # A heading may stand below items that are of its stage too, by another heading of its number.
+        # The heading is that of the first of them: no row of a stage stands above it.
         span = heads[own].span if own >= 0 else Span(0, 0, 0, len(lines[0]))
-        if group[0].item.line < span.line:
-            span = group[0].item.span
         tasks = StageTasks([_task(row, span.line) for row in group])
         yield Stage(name, heads[own].text if own >= 0 else "Tasks", span, tasks)
 

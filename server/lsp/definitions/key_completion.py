@@ -99,6 +99,7 @@ _MEANING: Mapping[str, str] = {
     "escalation": "it stops all reports until it is answered", "approval": "it is waited for",
     "person": "a person does something", "job": "something is running",
     "any": "any of its elements", "first": "the first of its elements",
+    "run": "in the folder of the run", "root": "below .phasekeeper/runs of the root",
 }  # fmt: skip
 
 

@@ -87,6 +87,7 @@ def test_a_line_that_looks_like_a_task_is_an_item(line: str, mark: str, form: It
         "[?] no box and no list",
         "| Task | Text | [x] in words |",
         "| Feature | Status | ✅ |",
+        "| T001 | words | open |",
         "# [ ] a heading",
         "> - [ ] quoted",
         "<!-- - [ ] hidden -->",

@@ -86,6 +86,7 @@ def test_parallel_tasks_that_name_one_file_are_not_done_at_once() -> None:
 def test_a_range_of_dependencies_is_each_of_them() -> None:
     text = "".join(f"- [x] T00{n} a\n" for n in (1, 2, 3)) + "- [ ] T004 b (depends on T001-T003, T009)\n"
     assert waits(read("spec-kit", text))["T004"] == ("T001", "T002", "T003", "T009")
+    assert waits(read("spec-kit", "- [ ] T004 b (depends on T003-T001)\n"))["T004"] == ("T003", "T001")
 
 
 def test_a_task_that_waits_for_a_later_one_makes_no_circle() -> None:
@@ -224,6 +225,29 @@ def graph(*waves: list[str]) -> str:
 def test_waves_are_followed_where_they_name_every_task() -> None:
     text = "- [ ] 1. a\n- [ ] 2. b\n- [ ] 3. c\n"
     assert batches(read("kiro", text + graph(["1", "3"], ["2"]))) == (("1", "3"), ("2",))
+
+
+def test_waves_may_name_a_parent_for_its_parts_and_what_is_done_waits_for_nothing() -> None:
+    text = "- [ ] 1. a\n- [ ] 1.1 b\n- [x] 1.2 c\n- [ ] 2. d\n"
+    assert waits(read("kiro", text + graph(["2"], ["1"]))) == {"1": ("1.1",), "1.1": ("2",)}
+
+
+@pytest.mark.parametrize("said", ['{"waves": [', '{"waves": 1}', '["waves"]', '{"waves": [{"tasks": 1}]}'])
+def test_a_graph_that_cannot_be_read_says_nothing(said: str) -> None:
+    text = f"- [ ] 1. a\n- [ ] 2. b\n\n```json\n{said}\n```\n"
+    assert (batches(read("kiro", text)), read("kiro", text).problems) == ((("1",), ("2",)), ())
+
+
+def test_headings_of_one_text_are_stages_apart_and_of_one_number_are_one() -> None:
+    plan = read(
+        "kiro", "# A\n- [ ] a\n# A\n- [ ] b\n## Phase 1\n- [ ] c\n# B\n- [ ] d\n## Phase 1\n- [ ] e\n"
+    )
+    assert [(s.id, [t.id for t in s.tasks]) for s in plan.stages] == [
+        ("a", ["a"]),
+        ("a-2", ["b"]),
+        ("1", ["c", "e"]),
+        ("b", ["d"]),
+    ]
 
 
 def test_a_graph_that_leaves_a_checkpoint_out_gives_way_to_the_numbers() -> None:

@@ -18,6 +18,7 @@ from phasekeeper.orchestration.snapshot.discovery import (
     PassedFolder,
     candidates,
     discover,
+    finished_work,
     has_runs,
 )
 from phasekeeper.orchestration.vfs.files import RecordingFiles, digest_of
@@ -407,3 +408,17 @@ def test_a_construct_outside_the_guard_language_keeps_only_its_own_definition_fr
     (first, *_) = seen.broken["mine"]
     assert first.message == "duration: CEL has it, the guard language has not"
     assert first.span and first.span.column == len('values: {late: "')
+
+
+def test_finished_work_is_counted_and_where_it_lies_is_no_run() -> None:
+    texts = {
+        "work/a/run.json": "{}",
+        "work/old/run.json": "{}",
+        "work/old/one/run.json": "{}",
+        "work/old/x": "",
+    }
+    listed = DiscoverableWorkflow("mine", ("work/*",), False, lambda: None, ("work/old/*",))  # type: ignore[arg-type,return-value]
+    known = DefinitionSet([listed])
+    assert candidates(known, MemoryFiles(texts)) == {"work/a": ["mine"]}
+    assert finished_work(known, MemoryFiles(texts)) == {"mine": 1}
+    assert finished_work(known, MemoryFiles({"work/a/run.json": "{}"})) == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lsprotocol import types as lsp
-from phasekeeper.orchestration.definition.artifact_kinds import KINDS_AND_DIALECTS
+from phasekeeper.orchestration.definition.artifact_kinds import KINDS, KINDS_AND_DIALECTS
 from phasekeeper.orchestration.definition.model import STRUCTS
 from phasekeeper.orchestration.definition.root_config import KEYS
 from phasekeeper.orchestration.evidence.checks import KEYS as CHECK_KEYS
@@ -15,6 +15,7 @@ from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import FIELDS
 from phasekeeper.orchestration.journal.journal import KINDS as RECORD_KINDS
 from phasekeeper.orchestration.lint.expressions import STAGE_FIELDS, TASK_FIELDS
+from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.model import STATUS_MEANING
 from phasekeeper.orchestration.snapshot.artifacts import _TYPES
 from phasekeeper.server.lsp.definitions import reference_docs as words
@@ -146,7 +147,7 @@ def test_names_and_words_are_those_that_the_key_takes(line: str, below: str, exp
         ("check.", list(words.RECORD)),
         ("stage.", list(STAGE_FIELDS)),
         ("plan.", list(words.PLAN)),
-        ("text.", ["text", "fields", "headings"]),
+        ("text.", ["text", "fields", "headings", "placeholders"]),
         ("state.", []),
     ],
 )
@@ -182,7 +183,7 @@ def test_keys_say_what_they_hold_and_whether_they_are_needed() -> None:
     }
     assert told["kind"] == (
         "how it is read",
-        "one of json, yaml, markdown, text, files, patch, junit, coverage, sarif, master-plan; it is needed",
+        f"one of {', '.join((*KINDS, *DIALECTS))}; it is needed",
     )
     assert told["of"][1] == "a list, each a name"
     rules = {each.label: each.documentation for each in completions_after("    r", "  draft:\n")}
