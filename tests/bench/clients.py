@@ -101,6 +101,7 @@ def measure(runs: int, clients: Sequence[int]) -> list[SaveCost]:
         reviews = make_root(root, runs)
         home.server()
         pid = int(home.information()["pid"])
+        servers.BOUND_S = 600.0
         editors: list[Editor] = []
         costs = []
         print(f"\n{runs:,} runs: one save, until all editors have its diagnostic and the board's change")
