@@ -74,12 +74,14 @@ class Check:
     def definition_files(self) -> tuple[str, ...]:
         """The files, in order, that may say what is run: a person trusts those that are there as they are.
 
-        Words of `run` that name a file in the root, and `definition`, or else the usual file of the program.
+        Words of `run` that name a file in the root, and `definition`, or else the usual file of the program. The
+        reports that it writes say nothing of what is run, although a word may name them.
         """
         words = (word.removeprefix("./") for word in self.run)
         named = [word for word in words if is_below_root(word) and "\\" not in word]
         usual = self.definition or _FILES_OF.get(name_in(self.run[0]), ())
-        return tuple(dict.fromkeys((*named, *usual)))
+        written = {path.removeprefix("./") for path in self.reports.values()}
+        return tuple(each for each in dict.fromkeys((*named, *usual)) if each not in written)
 
     def digest(self, files: Iterable[tuple[str, str]]) -> str:
         """16 hex digits that name what is run: the check, and (path, digest) of its definition files."""

@@ -143,3 +143,9 @@ def test_a_digest_names_what_is_run_and_not_where_it_is_declared():
         Check("other", ("make", "test")).digest([]),
     ]
     assert len({one.digest([("Makefile", "1")]), *others}) == 7
+
+
+def test_a_report_that_a_word_names_says_nothing_of_what_is_run() -> None:
+    run = ("pytest", "--junitxml", "build/junit.xml", "tests/run.py")
+    check = Check("c", run, reports={"junit": "./build/junit.xml"})
+    assert list(check.definition_files) == ["pytest", "--junitxml", "tests/run.py"]
