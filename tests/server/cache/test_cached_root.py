@@ -196,23 +196,35 @@ def test_another_configuration_and_another_definition_are_another_cache(starts):
     assert (live.cached_runs, live.cache_faults) == (set(), {CacheFault.OUTDATED: 1})
 
 
-def test_a_commit_concerns_the_runs_whose_files_it_changed(starts):
+@pytest.fixture
+def commit(starts) -> Callable[[str], object]:
+    """Commits what lies at a path of the root."""
     shutil.rmtree(starts.root / ".git")
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", "init", "-q"], cwd=starts.root, check=True)
 
-    def commit(*paths: str) -> None:
-        subprocess.run([*git, "add", *paths], cwd=starts.root, check=True)
+    def commit(path: str) -> None:
+        subprocess.run([*git, "add", path], cwd=starts.root, check=True)
         subprocess.run([*git, "commit", "-qm", "x"], cwd=starts.root, check=True)
 
-    subprocess.run(["git", "init", "-q"], cwd=starts.root, check=True)
+    return commit
+
+
+def test_a_commit_meanwhile_concerns_the_runs_whose_files_it_changed(starts, commit):
     commit(f"{T1}/review")
     saved(starts)
     commit(f"{T2}/state.json")
+    assert starts.start().cached_runs == {T1}
+
+
+def test_a_commit_after_the_start_concerns_the_runs_whose_files_it_changed(starts, commit):
+    commit(f"{T1}/review")
+    saved(starts)
     live = starts.start()
-    assert live.cached_runs == {T1}
+    assert live.cached_runs == {T1, T2}
     commit(f"{T1}/state.json")
     live.refresh_paths()
-    assert live.cached_runs == set()
+    assert live.cached_runs == {T2}
 
 
 def damage(how: Callable[[bytes], bytes]) -> Callable[[Path], object]:
