@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,28 @@ def resident_bytes() -> int:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
     return 0
+
+
+def memory_exceeded(drop_caches: Iterable[Callable[[], None]]) -> str:
+    """Why nothing more can be held, once all that can be read again was dropped; "" mostly."""
+    if resident_bytes() <= limit_bytes():
+        return ""
+    for drop in drop_caches:
+        drop()
+    release_memory()
+    held = resident_bytes()
+    if held <= limit_bytes():
+        return ""
+    return (
+        f"the server holds {held >> 20} MB, and at most {limit_bytes() >> 20} are allowed ({VARIABLE}); "
+        "close other folders, or `phasekeeper serve --stop` ends the server"
+    )
+
+
+def freeze_garbage() -> None:
+    """Have what exists now not traversed for garbage time and again, until `gc.unfreeze`."""
+    gc.collect()
+    gc.freeze()
 
 
 def release_memory() -> None:

@@ -46,7 +46,8 @@ DIRECTIONS: dict[str, str] = {
     "server/checks": "ENGINE disk store",
     "server/workspace": "ENGINE disk store checks",
     "server/cache": "ENGINE disk",
-    "server/live": "ENGINE disk checks cache workspace",
+    "server/watch": "ENGINE disk",
+    "server/live": "ENGINE disk checks cache watch workspace",
     "server/hub": "ENGINE connector cache workspace live",
     "server/terminal": "ENGINE TOOLS hub",
     "server/cli": "ENGINE TOOLS connector store workspace hub terminal",
@@ -316,6 +317,24 @@ def test_chains_of_imports_are_short() -> None:
     assert _floors(folders) <= FOLDER_FLOORS
     assert _floors(_graph()) <= MODULE_FLOORS
     assert _floors({"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset()}) == 3
+
+
+def test_no_module_and_no_folder_is_too_large_to_read() -> None:
+    folders: dict[Path, int] = {}
+    for path in (path for top in TOPS for path in (ROOT / top).rglob("*.py") if path.name != "__init__.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 450, path
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+    assert {folder: count for folder, count in folders.items() if count > 12} == {}
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_one_class_name_is_one_class() -> None:
+    classes: dict[str, list[str]] = {}
+    for module, path in _modules().items():
+        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(each, ast.ClassDef) and not each.name.startswith("_"):
+                classes.setdefault(each.name, []).append(module)
+    assert {name: modules for name, modules in classes.items() if len(modules) > 1} == {}
 
 
 def test_every_folder_says_what_it_is_for() -> None:

@@ -42,7 +42,7 @@ class Blocker(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CheckResult:
+class BuildVerdict:
     """All findings of some runs, and what they mean for a build.
 
     `failed_gates` are all that have failed, `waiting` the runs in which a person is awaited, `stuck` those
@@ -86,7 +86,7 @@ class CheckResult:
 
 def check(
     evaluations: Sequence[Evaluation], more: Iterable[Finding] = (), basis: Basis | None = None
-) -> CheckResult:
+) -> BuildVerdict:
     """The findings of runs (each once), their failed gates, and the runs that await a person or are stuck.
 
     With a `basis`, the gates too that passed, or were waived, on less than that.
@@ -110,7 +110,7 @@ def check(
             message = f"{e.run} waits for a person: {why}"
             waiting.append(Blocker(e.run, "", message, *_place(e, e.suggestion.evidence)))
     weak = None if basis is None else tuple(each for e in evaluations for each in _weak_gates(e, basis))
-    return CheckResult(tuple(findings), len(evaluations), tuple(failed), tuple(waiting), tuple(stuck), weak)
+    return BuildVerdict(tuple(findings), len(evaluations), tuple(failed), tuple(waiting), tuple(stuck), weak)
 
 
 def _weak_gates(e: Evaluation, wanted: Basis) -> Iterator[Blocker]:
@@ -130,7 +130,7 @@ def _place(e: Evaluation, evidence: Iterable[Evidence]) -> tuple[str, Span | Non
     return next(((each.path, each.span) for each in evidence if each.path), (e.run, None))
 
 
-def as_json(checked: CheckResult, root: str) -> dict[str, Any]:
+def as_json(checked: BuildVerdict, root: str) -> dict[str, Any]:
     """The findings as data; paths are relative to the root."""
     weak = checked.weak_gates
     return {

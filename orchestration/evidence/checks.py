@@ -74,8 +74,8 @@ class Check:
     def definition_files(self) -> tuple[str, ...]:
         """The files, in order, that may say what is run: a person trusts those that are there as they are.
 
-        Words of `run` that name a file in the root, and `definition`, or else the usual file of the program. The
-        reports that it writes say nothing of what is run, although a word may name them.
+        Words of `run` that name a file in the root, and `definition`, or else the usual file of the program.
+        The reports that it writes say nothing of what is run, although a word may name them.
         """
         words = (word.removeprefix("./") for word in self.run)
         named = [word for word in words if is_below_root(word) and "\\" not in word]

@@ -67,7 +67,7 @@ class CacheRow(NamedTuple):
     size: int
 
 
-class RowPlace(NamedTuple):
+class RowSlice(NamedTuple):
     """Where a row stands in the bytes of its file, and its line read as JSON."""
 
     row: CacheRow
@@ -136,7 +136,7 @@ def parse_row(line: bytes | memoryview) -> CacheRow:
     return CacheRow(*json.loads(bytes(line)))
 
 
-def row_places(content: memoryview) -> Iterator[RowPlace]:
+def row_places(content: memoryview) -> Iterator[RowSlice]:
     """The rows of the bytes of a file. Raises CacheRefused."""
     data: Any = content.obj
     end = data.index(b"\n", len(MAGIC)) + 1
@@ -148,6 +148,6 @@ def row_places(content: memoryview) -> Iterator[RowPlace]:
             end = packed + row.size
             if end > len(content):
                 raise CacheRefused(CacheFault.DAMAGED)
-            yield RowPlace(row, start, packed, end)
+            yield RowSlice(row, start, packed, end)
     except (ValueError, TypeError, RecursionError) as error:
         raise CacheRefused(CacheFault.DAMAGED) from error

@@ -21,7 +21,7 @@ from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
 from .partial_saves import GRACE_MS, PartialSaves, is_overwritten, is_partial, is_passing, monotonic_ms
 from .path_index import PathIndex
-from .safe_open import links_on, refusal
+from .safe_open import folder_kind, links_on, may_link, refusal
 
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
@@ -189,7 +189,7 @@ class FileCache:
                 names = self._listings.pop(folder)
                 self.unlisted_folders.pop(folder, None)
                 for name, entry in names.items():
-                    if _may_link(entry):
+                    if may_link(entry):
                         self._drop(below(folder, name))
                 self._drop(folder)
 
@@ -391,15 +391,15 @@ class FileCache:
         path = below(folder, name)
         self.changed |= {path, f"{folder}/"}
         self._waiting.append(path)
-        if _may_link(before):
+        if may_link(before):
             self._drop(path)
         self._note_link(path, now)
-        if _folder_kind(before) != _folder_kind(now):
+        if folder_kind(before) != folder_kind(now):
             self.moved.add(path)
 
     def _note_link(self, path: str, entry: Entry | None) -> None:
         """Note the way of a link: what a folder says of it is what stands where it leads."""
-        if _may_link(entry):
+        if may_link(entry):
             self._tree.add(path)
             self._leads(path, self._links_on(path))
 
@@ -445,13 +445,3 @@ class FileCache:
             self._links[path] = now
         else:
             self._links.pop(path, None)
-
-
-def _may_link(entry: Entry | None) -> bool:
-    """True for a link; one that leads nowhere, or out, is no file and no folder."""
-    return entry is not None and (entry.link or entry.kind == "other")
-
-
-def _folder_kind(entry: Entry | None) -> bool | None:
-    """For a folder, True if it is one by a link; None for what is no folder."""
-    return entry.link if entry and entry.kind == "folder" else None

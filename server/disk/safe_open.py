@@ -300,3 +300,13 @@ def _link_entry(root: str, folder: str, name: str) -> Entry:
     if not target or f"{folder}/".startswith(f"{target}/"):
         return Entry(name, "other")
     return _entry_of(name, os.lstat(real))._replace(link=True)
+
+
+def may_link(entry: Entry | None) -> bool:
+    """True for a link; one that leads nowhere, or out, is no file and no folder."""
+    return entry is not None and (entry.link or entry.kind == "other")
+
+
+def folder_kind(entry: Entry | None) -> bool | None:
+    """For a folder, True if it is one by a link; None for what is no folder."""
+    return entry.link if entry and entry.kind == "folder" else None

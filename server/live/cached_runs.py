@@ -21,7 +21,7 @@ from ..cache.cache_file import (
     CacheHeader,
     CacheRefused,
     CacheRow,
-    RowPlace,
+    RowSlice,
     file_parts,
     parse_row,
     read_file,
@@ -43,7 +43,7 @@ from ..cache.read_sets import (
 )
 from ..cache.value_codec import NotEncodable, decode_parsed, encode
 from ..disk.file_cache import FileCache
-from .candidate_runs import CandidateRun
+from ..workspace.candidate_runs import CandidateRun
 from .dependencies import HEAD_FILE
 
 _UNPACKED_BADLY = (ValueError, TypeError, IndexError, KeyError, AttributeError, zlib.error)
@@ -146,7 +146,7 @@ class CachedRuns:
             known[folder] = is_plain_folder(self._files.root, folder)
         return known[folder]
 
-    def _restored_run(self, place: RowPlace, known: DefinitionSet) -> RestoredRun | None:
+    def _restored_run(self, place: RowSlice, known: DefinitionSet) -> RestoredRun | None:
         row, match, evaluation = place.row, None, None
         packed = self._content[place.packed : place.end]
         try:

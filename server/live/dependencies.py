@@ -88,10 +88,10 @@ class FindingsByPath:
                 self._changed.add(path)
                 self._by_path.setdefault(path, {})[reporter] = after.get(path, ())
 
-    def take_changed(self) -> dict[str, tuple[Finding, ...]]:
+    def take_changed(self, before: Mapping[str, tuple[Finding, ...]]) -> dict[str, tuple[Finding, ...]]:
         """Path -> its findings by position, () for none.
 
-        Of the paths whose findings may differ since the last call, in order.
+        Of the paths whose findings differ from those `before`, in order; others are known from the last call.
         """
         paths, self._changed = self._changed, set()
         changed: dict[str, tuple[Finding, ...]] = {}
@@ -99,7 +99,9 @@ class FindingsByPath:
             reporters = {name: findings for name, findings in self._by_path.pop(path).items() if findings}
             if reporters:
                 self._by_path[path] = reporters
-            changed[path] = tuple(sorted(set(chain(*reporters.values())), key=_position))
+            reported = tuple(sorted(set(chain(*reporters.values())), key=_position))
+            if reported != before.get(path, ()):
+                changed[path] = reported
         return changed
 
 

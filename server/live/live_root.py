@@ -10,7 +10,6 @@ and on the key of decisions. They are looked at with every refresh, for none of 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,30 +22,26 @@ from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import DefinitionSet, Match, candidates, judge
-from ...orchestration.snapshot.read_log import RunReader
+from ...orchestration.snapshot.discovery import DefinitionSet
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
+from ..checks.root_checks import RootChecks
 from ..disk.file_cache import FileCache
 from ..disk.partial_saves import monotonic_ms
-from ..lru_cache import LruCache
+from ..watch.watch_plan import WatchPlan, paths_in_root
+from ..workspace.candidate_runs import CandidateRun, candidates_below, differing_runs
 from ..workspace.definitions import DefinitionLibrary, root_findings
 from ..workspace.roots import UsageError, project_folders
-from ..workspace.run_reader import ParseCache, Parsed, RunEnvironment, evaluate_match, read_match
+from ..workspace.run_reader import Parsed, RunEnvironment, RunExaminer
 from .boards import Progress, RootChange, merge_in_order
 from .cached_runs import CachedRuns
-from .candidate_runs import CandidateRun
 from .dependencies import DependencyIndex, FindingsByPath, Holds
 from .external_inputs import Deadlines, ExternalInputs
-from .root_checks import RootChecks
-from .watch_plan import WatchPlan
 
 T = TypeVar("T")
 Refresh = Generator[None, None, RootChange | None]
 """A refresh in small parts, between which other work can be done; what it returns is what differs."""
 
-WARM_RUNS = 64
-"""The parse results of so many runs are kept, those that were evaluated last."""
 RECENT_RUNS = 16
 """Before a question about all runs so many are looked at, those that were evaluated or asked about last."""
 _MAX_ROUNDS = 8
@@ -76,6 +71,7 @@ class LiveRoot:
         self.projects: tuple[Path, ...] = ()
         self._is_scanned = False
         self._files = FileCache(root, now_ms)
+        self._names = (self._files.root, str(root))
         self._dependencies = DependencyIndex()
         self._holds = Holds(self._files, self._dependencies, now_ms)
         self._reported = FindingsByPath()
@@ -84,7 +80,7 @@ class LiveRoot:
         self._cached = CachedRuns(cache, self._files, self._external)
         self._deadlines = Deadlines(clock)
         self._watch_plan = WatchPlan(self._files)
-        self._parse_caches = LruCache[str, Parsed](WARM_RUNS)
+        self._examiner = RunExaminer(self._environment)
         self._library = DefinitionLibrary()
         self._definition_states: Mapping[str, object] = {}
         self._known = DefinitionSet(())
@@ -141,7 +137,7 @@ class LiveRoot:
         """
         full = [str(path) for path in paths]
         self._files.has_grace = grace
-        relative = self._relative(full)
+        relative = paths_in_root(self._names, full)
         self._checks.note(relative)
         self._files.refresh(relative)
         self._mark_due(self._cached.changed_runs(relative))
@@ -151,10 +147,10 @@ class LiveRoot:
     def refresh_folders(self, folders: Mapping[Path, bool]) -> RootChange | None:
         """Look again, with grace, at what is right in folders (absolute), and below those that are True."""
         self._files.has_grace = True
-        self._checks.note(self._relative(folders))
-        self._files.refresh_right_in(self._relative(folders))
+        self._checks.note(paths_in_root(self._names, folders))
+        self._files.refresh_right_in(paths_in_root(self._names, folders))
         self._watch_plan.recheck(map(str, folders))
-        whole = self._relative(folder for folder, is_whole in folders.items() if is_whole)
+        whole = paths_in_root(self._names, (folder for folder, is_whole in folders.items() if is_whole))
         self._files.refresh(whole)
         self._mark_due(self._cached.changed_runs(whole))
         return self._recompute()
@@ -166,7 +162,7 @@ class LiveRoot:
         None when nothing differs. With grace: whoever asks is answered when the run is not `held` any more.
         """
         self._files.has_grace = True
-        runs = {run} if run in self._candidates else set([*self._parse_caches][-RECENT_RUNS:])
+        runs = {run} if run in self._candidates else set([*self._examiner.parsed][-RECENT_RUNS:])
         names = () if run in runs or heard_all else (_CANDIDATES,)
         keys = {
             key for each in (_LIBRARY, _CONFIG, *names, *runs) for key in self._dependencies.keys_of(each)
@@ -200,21 +196,9 @@ class LiveRoot:
         )
         return change
 
-    def _relative(self, paths: Iterable[Path | str]) -> set[str]:
-        """The paths from the root, as the file cache knows them; without those elsewhere."""
-        relative: set[str] = set()
-        for full in map(str, paths):
-            for root in (self._files.root, str(self.root)):
-                prefix = root.rstrip(os.sep) + os.sep
-                if prefix.startswith(full.rstrip(os.sep) + os.sep):
-                    relative.add("")
-                elif full.startswith(prefix):
-                    relative.add(full[len(prefix) :].replace(os.sep, "/"))
-        return relative
-
     def drop_caches(self) -> None:
         """Forget what can be read again."""
-        self._parse_caches = LruCache[str, Parsed](WARM_RUNS)
+        self._examiner.drop_caches()
 
     # ---- questions
 
@@ -246,8 +230,7 @@ class LiveRoot:
         candidate = self._candidates.get(run)
         if candidate is None or candidate.match is None or run not in self.runs:
             raise UsageError(f"{run} is no run any more")
-        files = RecordingFiles(self._files)
-        steps = self._trace(candidate.match, files, ParseCache(self._parse_caches.get(run)))
+        steps = self._examiner.trace(candidate.match, self._files)
         return question(steps._replace(evaluation=self.runs[run]))
 
     def evaluate_unsaved(self, texts: Mapping[str, str]) -> Mapping[str, Evaluation]:
@@ -289,7 +272,7 @@ class LiveRoot:
         before = self.runs.get(run)
         if candidate.evaluation is not None and candidate.evaluation == before:
             candidate = candidate._replace(evaluation=before)
-        self._parse_caches.keep(run, dict(parsed))
+        self._examiner.parsed.keep(run, dict(parsed))
         claims = candidate.evaluation.claims if candidate.evaluation else ()
         self._take(run, candidate, min((claim.until for claim in claims), default=""))
 
@@ -303,22 +286,19 @@ class LiveRoot:
         self._reported.replace(run, candidate.findings)
 
     def _examine(self, run: str, below: Files) -> tuple[CandidateRun, RecordingFiles, Parsed]:
-        """(what a candidate is by these files, the record of those that were read, their parse results)."""
-        files, parsed = RecordingFiles(below), ParseCache(self._parse_caches.get(run))
         definitions = self._candidates[run].definitions
-        verdict = judge(run, definitions, self._known, RunReader(files, parsed), self._config)
-        evaluation = self._trace(verdict.match, files, parsed).evaluation if verdict.match else None
-        findings = evaluation.findings if evaluation else verdict.findings
-        return CandidateRun(definitions, verdict.named, verdict.match, evaluation, findings), files, parsed
+        return self._examiner.examine(run, definitions, self._known, below)
 
-    def _trace(self, match: Match, files: RecordingFiles, parsed: Parsed) -> EvaluationTrace:
-        key = partial(self._external.read_key, files)
-        committed = partial(self._external.read_committed, files)
-        head_file = partial(self._external.read_head_file, files)
-        measured = partial(self._checks.read, files)
-        now = self._deadlines.now()
-        around = RunEnvironment(self.root, self._config, now, key, head_file, committed, measured)
-        return evaluate_match(match, read_match(match, files, around, parsed))
+    def _environment(self, files: RecordingFiles) -> RunEnvironment:
+        return RunEnvironment(
+            self.root,
+            self._config,
+            self._deadlines.now(),
+            partial(self._external.read_key, files),
+            partial(self._external.read_head_file, files),
+            partial(self._external.read_committed, files),
+            partial(self._checks.read, files),
+        )
 
     def _depend(self, dependant: str, keys: set[str]) -> None:
         self._files.forget(self._dependencies.replace(dependant, keys))
@@ -374,11 +354,8 @@ class LiveRoot:
         """Find the folders that may be runs, where folders came or went or, without any, everywhere."""
         files = RecordingFiles(self._files)
         for folder in folders or (None,):
-            definitions_by_run = candidates(self._known, files, folder)
-            before = list(self._candidates) if folder is None or self._known.lead_below(folder) else [folder]
-            for run in (*before, *sorted(definitions_by_run, key=natural)):
-                if folder is None or f"{run}/".startswith(f"{folder}/"):
-                    self._set_candidate(run, tuple(definitions_by_run.get(run, ())))
+            for run, definitions in candidates_below(folder, self._known, files, self._candidates):
+                self._set_candidate(run, definitions)
         # A name that comes or goes is told apart from the folders whose names were looked through.
         used = {key if key.endswith("/") else f"{parent(key)}/" for key in files.used}
         self._depend(_CANDIDATES, used.union(self._dependencies.keys_of(_CANDIDATES) if folders else ()))
@@ -397,7 +374,7 @@ class LiveRoot:
         self._failed.discard(run)
         self._cached.drop(run)
         self._deadlines.drop(run)
-        self._parse_caches.drop(run)
+        self._examiner.parsed.drop(run)
         self._depend(run, set())
         self._reported.replace(run, ())
         self._touched.add(run)
@@ -428,10 +405,7 @@ class LiveRoot:
         return self._diff(read)
 
     def _mark_dirty(self, keys: set[str], moved: set[str]) -> None:
-        """Read anew what depends on these keys and is no run, and mark the runs due that do.
-
-        `moved` are folders that came or went.
-        """
+        """Read anew what depends on these keys or `moved` folders and is no run; mark such runs due."""
         dependants = self._dependencies.dependants(keys)
         if _LIBRARY in dependants:
             self._read_library()
@@ -448,9 +422,7 @@ class LiveRoot:
         lookers = (_LIBRARY, _CONFIG, _CANDIDATES)
         if not self.version or not dependants.isdisjoint(lookers):
             unlisted = self._files.unlisted_folders.items()
-            used = (
-                {key for each in lookers for key in self._dependencies.keys_of(each)} if unlisted else set()
-            )
+            used = {key for each in lookers if unlisted for key in self._dependencies.keys_of(each)}
             problems = (finding(problem, folder) for folder, problem in unlisted if f"{folder}/" in used)
             self._reported.replace(_CANDIDATES, problems)
         self._mark_due(dependants)
@@ -460,21 +432,9 @@ class LiveRoot:
 
     def _diff(self, read: Iterable[str]) -> RootChange | None:
         """Bring `runs`, `findings` and `projects` up to date; None when none of them differs."""
-        changed: dict[str, Evaluation] = {}
-        removed: list[str] = []
-        for run in sorted(self._touched, key=natural):
-            candidate = self._candidates.get(run)
-            evaluation = candidate.evaluation if candidate else None
-            if evaluation is None:
-                removed += [run] if run in self.runs else []
-            elif evaluation != self.runs.get(run):
-                changed[run] = evaluation
+        changed, removed = differing_runs(self._touched, self._candidates, self.runs)
         self._touched = set()
-        findings = {
-            path: reported
-            for path, reported in self._reported.take_changed().items()
-            if reported != self.findings.get(path, ())
-        }
+        findings = self._reported.take_changed(self.findings)
         if not (changed or removed or findings or self._config_projects != self.projects):
             return None
         self.version += 1

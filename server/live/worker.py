@@ -22,7 +22,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ..memory import MEMORY_CHECK_S, VARIABLE, limit_bytes, release_memory, resident_bytes
+from ..memory import MEMORY_CHECK_S, freeze_garbage, memory_exceeded, release_memory
 from ..workspace.roots import UsageError
 from ..workspace.workspace import open_path
 from .boards import Progress, RootBoard, RootChange
@@ -32,7 +32,7 @@ from .live_root import Refresh
 from .open_root import OpenRoot
 
 if TYPE_CHECKING:
-    from .watcher import Watcher
+    from ..watch.watcher import Watcher
 
 IDLE_S = 300.0
 """A root that nobody has open is kept for so long: editors come back."""
@@ -182,7 +182,7 @@ class Worker(threading.Thread):
         took_s = monotonic() - root.refresh_began
         if not root.is_scanned:
             root.is_scanned = True
-            _freeze_garbage_collector()
+            freeze_garbage()
         self._publish(root, change, always=True)
         for ready in root.on_scanned:
             self._call_when_released(root, None, ready)
@@ -309,7 +309,7 @@ class Worker(threading.Thread):
             return {}
         try:
             if self._watcher is None:
-                from .watcher import Watcher
+                from ..watch.watcher import Watcher
 
                 self._watcher = Watcher(lambda: self.do(self._take_hints), self._runtime)
             return ask(self._watcher)
@@ -430,19 +430,7 @@ class Worker(threading.Thread):
             release_memory()
 
     def _memory_exceeded(self) -> str:
-        """Why nothing more can be held, once all that can be read again was dropped; "" mostly."""
-        if resident_bytes() <= limit_bytes():
-            return ""
-        for root in self._roots.values():
-            root.live.drop_caches()
-        release_memory()
-        held = resident_bytes()
-        if held <= limit_bytes():
-            return ""
-        return (
-            f"the server holds {held >> 20} MB, and at most {limit_bytes() >> 20} are allowed ({VARIABLE}); "
-            "close other folders, or `phasekeeper serve --stop` ends the server"
-        )
+        return memory_exceeded([root.live.drop_caches for root in self._roots.values()])
 
     def _drop(self, root: OpenRoot[CachedLiveRoot]) -> None:
         path = root.live.root
@@ -455,11 +443,5 @@ class Worker(threading.Thread):
         self._with_watcher(lambda watcher: watcher.watch(path, {}))
         # What was there at the first scan, connections that are over among it, may be garbage by now.
         gc.unfreeze()
-        _freeze_garbage_collector()
+        freeze_garbage()
         self._post(self.on_closed, path)
-
-
-def _freeze_garbage_collector() -> None:
-    """Have what exists now not traversed for garbage time and again, until a root is dropped."""
-    gc.collect()
-    gc.freeze()

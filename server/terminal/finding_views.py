@@ -14,7 +14,7 @@ from .caller import current_folder
 from .lines import Line, Part, count_noun, more, name, path, waits
 
 if TYPE_CHECKING:
-    from ...tools.check import CheckResult
+    from ...tools.check import BuildVerdict
 
 _GATES_SHOWN = 5
 _ERRORS_SHOWN = 20
@@ -46,7 +46,7 @@ def finding_lines(findings: Iterable[Finding], seen: Callable[[str], str], hints
         ]
 
 
-def check_summary(checked: CheckResult) -> Iterator[Part]:
+def check_summary(checked: BuildVerdict) -> Iterator[Part]:
     """The numbers of runs, errors, warnings, failed and weak gates, awaited persons and stuck runs."""
     yield Part(count_noun(checked.runs, "run"), "dim")
     for severity in (Severity.ERROR, Severity.WARNING):

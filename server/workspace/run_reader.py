@@ -13,16 +13,20 @@ from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import finding
 from ...orchestration.journal.journal import read_claims
 from ...orchestration.journal.lines import CLAIMS, JOURNAL
-from ...orchestration.snapshot.discovery import Match
-from ...orchestration.snapshot.read_log import Measured
+from ...orchestration.snapshot.discovery import DefinitionSet, Match, judge
+from ...orchestration.snapshot.read_log import Measured, RunReader
 from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.states import RunStatus, SuggestionKind
-from ...orchestration.vfs.files import Files, below
+from ...orchestration.vfs.files import Files, RecordingFiles, below
 from ...orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
+from ..lru_cache import LruCache
 from . import decision_proof as decide
+from .candidate_runs import CandidateRun
 
 Parsed = dict[tuple[str, str], Any]
+WARM_RUNS = 64
+"""The parse results of so many runs are kept, those that were evaluated last."""
 
 
 class ParseCache(dict[tuple[str, str], Any]):
@@ -112,3 +116,37 @@ def _files_of_head(home: str, journal: str, files: Files, root: Path) -> Files:
     left = pending_writes(root, home).texts.items()
     texts = {path: text for path, text in left if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
     return OverlayFiles(files, texts) if texts else files
+
+
+class RunExaminer:
+    """Judges and evaluates one folder of a root at a time. `environment` tells what no file of it shows, and
+    records in the files what it looks at.
+
+    `parsed` has the parse results of the runs that were kept last, the last one at the end.
+    """
+
+    def __init__(self, environment: Callable[[RecordingFiles], RunEnvironment]) -> None:
+        self._environment = environment
+        self.parsed = LruCache[str, Parsed](WARM_RUNS)
+
+    def drop_caches(self) -> None:
+        """Keep no parse results."""
+        self.parsed = LruCache[str, Parsed](WARM_RUNS)
+
+    def examine(
+        self, run: str, definitions: tuple[str, ...], known: DefinitionSet, below: Files
+    ) -> tuple[CandidateRun, RecordingFiles, Parsed]:
+        """(what a folder is by these files, the record of those that were read, their parse results)."""
+        files, parsed = RecordingFiles(below), ParseCache(self.parsed.get(run))
+        around = self._environment(files)
+        verdict = judge(run, definitions, known, RunReader(files, parsed), around.config)
+        match, evaluation = verdict.match, None
+        if match:
+            evaluation = evaluate_match(match, read_match(match, files, around, parsed)).evaluation
+        findings = evaluation.findings if evaluation else verdict.findings
+        return CandidateRun(definitions, verdict.named, match, evaluation, findings), files, parsed
+
+    def trace(self, match: Match, below: Files) -> EvaluationTrace:
+        """The evaluation of a run by these files, and how it came about."""
+        files, parsed = RecordingFiles(below), ParseCache(self.parsed.get(match.run))
+        return evaluate_match(match, read_match(match, files, self._environment(files), parsed))

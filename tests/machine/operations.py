@@ -395,7 +395,7 @@ class Operations(RuleBasedStateMachine):
     def forget(self, of_live: bool) -> None:
         """Drop what is remembered of evaluations."""
         if of_live:
-            self.live._parse_caches.drop(self.world.run)
+            self.live._examiner.parsed.drop(self.world.run)
         else:
             self.parsed.clear()
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from phasekeeper.orchestration.findings import Finding, Severity, Span
 from phasekeeper.server.workspace.workspace import open_path
-from phasekeeper.tools.check import Blocker, CheckResult, as_github, as_json, as_sarif, check
+from phasekeeper.tools.check import Blocker, BuildVerdict, as_github, as_json, as_sarif, check
 
 from tests.roots import loop, task
 
@@ -23,9 +23,9 @@ AWAITED = Blocker("r", "", "r waits for a person: Go on?", "r")
 STUCK = Blocker("r", "", "r is blocked: no task can start", "r")
 
 
-def checked(*findings, failed=(), waiting=(), stuck=()) -> CheckResult:
+def checked(*findings, failed=(), waiting=(), stuck=()) -> BuildVerdict:
     """What was found in one run."""
-    return CheckResult(findings, 1, failed, waiting, stuck)
+    return BuildVerdict(findings, 1, failed, waiting, stuck)
 
 
 @pytest.mark.parametrize(

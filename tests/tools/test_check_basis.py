@@ -10,7 +10,7 @@ from phasekeeper.server.terminal.finding_views import check_summary
 from phasekeeper.server.terminal.run_views import gate_lines, next_step_lines
 from phasekeeper.tools.assistant.next_step import next_step
 from phasekeeper.tools.assistant.run_status import gates
-from phasekeeper.tools.check import CheckResult, as_github, as_json, as_sarif, check
+from phasekeeper.tools.check import BuildVerdict, as_github, as_json, as_sarif, check
 
 from tests.verdicts.runs import Run, plan_run
 
@@ -22,7 +22,7 @@ def complete_run() -> Run:
     return run
 
 
-def checked(basis: Basis | None) -> CheckResult:
+def checked(basis: Basis | None) -> BuildVerdict:
     return check([complete_run().evaluation], basis=basis)
 
 

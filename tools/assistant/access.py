@@ -12,7 +12,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
 from ..run_names import NoSuchRun, find_run
-from .totals import Totals
+from .totals import RootTotals
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class RootRuns(NamedTuple):
 
     root: str
     runs: Mapping[str, Evaluation]
-    totals: Totals
+    totals: RootTotals
     note: str = ""
 
 

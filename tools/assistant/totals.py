@@ -12,7 +12,7 @@ from ..run_names import awaits_person
 _BITS = 256
 
 
-class Totals(NamedTuple):
+class RootTotals(NamedTuple):
     """`revision` is 16 hex digits over the revisions of all runs: it changes when one of them does."""
 
     revision: str
@@ -30,7 +30,7 @@ class RunningTotals:
         self._runs: Mapping[str, Evaluation] = {}
         self._sum = self._waiting = 0
 
-    def of(self, runs: Mapping[str, Evaluation]) -> Totals:
+    def of(self, runs: Mapping[str, Evaluation]) -> RootTotals:
         """The totals of these runs. Cost: a comparison by identity of each, a hash of those that differ."""
         before = self._runs
         if runs is not before:
@@ -42,7 +42,7 @@ class RunningTotals:
             for run in before.keys() - runs.keys():
                 self._add(run, before[run], -1)
             self._runs = runs
-        return Totals(f"{self._sum:064x}"[:16], self._waiting)
+        return RootTotals(f"{self._sum:064x}"[:16], self._waiting)
 
     def _add(self, run: str, evaluation: Evaluation, sign: int) -> None:
         text = f"{run}\0{evaluation.revision}".encode("utf-8", "surrogatepass")

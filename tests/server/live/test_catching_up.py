@@ -9,10 +9,10 @@ import threading
 import pytest
 from phasekeeper.server.live import engine as engines
 from phasekeeper.server.live.live_root import LiveRoot
-from phasekeeper.server.live.watcher import Watcher
+from phasekeeper.server.watch.watcher import Watcher
 
 from tests.roots import TASKS, put, task
-from tests.server.live.test_watcher import watching
+from tests.server.watch.test_watcher import watching
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only inotify tells of changes in their order")
 
@@ -43,7 +43,7 @@ def test_half_of_a_rename_is_told_at_once(tmp_path):
 
 @linux
 def test_a_watcher_whose_reader_has_ended_does_not_say_that_it_has_all(tmp_path, monkeypatch):
-    monkeypatch.setattr("phasekeeper.server.live.watcher._MARK_S", 0.05)
+    monkeypatch.setattr("phasekeeper.server.watch.watcher._MARK_S", 0.05)
     with watching(tmp_path) as heard:
         heard.watcher._observer._inotify_fd.stop()
         heard.watcher._observer._inotify_fd.join()

@@ -75,7 +75,7 @@ async def test_a_server_that_holds_too_much_refuses_further_roots_and_answers_fo
         # One that grows too large while it is looked at for the first time is given up.
         monkeypatch.delenv(memory.VARIABLE)
         measured = iter([0])
-        monkeypatch.setattr(worker, "resident_bytes", lambda: next(measured, 1 << 40))
+        monkeypatch.setattr(memory, "resident_bytes", lambda: next(measured, 1 << 40))
         monkeypatch.setattr(worker, "MEMORY_CHECK_S", 0.0)
         with pytest.raises(UsageError, match=f"{third} is not opened: the server holds"):
             await engine.open(third)

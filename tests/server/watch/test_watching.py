@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phasekeeper.server.live import watcher
 from phasekeeper.server.live import worker as worker_module
 from phasekeeper.server.live.boards import RootBoard
 from phasekeeper.server.live.engine import Engine
+from phasekeeper.server.watch import watcher
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import TASKS, put, task

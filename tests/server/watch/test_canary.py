@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from phasekeeper.server.live.canary import ANSWER_S, Canary
+from phasekeeper.server.watch.canary import ANSWER_S, Canary
 from watchdog.events import FileAttribEvent
 
 TOLD = FileAttribEvent("touched")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ...orchestration.definition.root_config import Config
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import Match, assigned_workflow
+from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned_workflow, candidates
+from ...orchestration.vfs.files import Files, natural
 
 
 class CandidateRun(NamedTuple):
@@ -50,3 +52,32 @@ def _parameters(config: Config, workflow: str) -> object:
     """The parameters of a workflow, and where they stand."""
     places = {place: span for place, span in config.places.items() if place[0] == workflow}
     return dict(config.of(workflow)), places
+
+
+def candidates_below(
+    folder: str | None, known: DefinitionSet, files: Files, before: Iterable[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The folders that may be runs, each with the names of the definitions by which it may; () for those of
+    `before` that may be none any more. Those at or below `folder`, or without one everywhere.
+    """
+    definitions_by_run = candidates(known, files, folder)
+    seen = list(before) if folder is None or known.lead_below(folder) else [folder]
+    for run in (*seen, *sorted(definitions_by_run, key=natural)):
+        if folder is None or f"{run}/".startswith(f"{folder}/"):
+            yield run, tuple(definitions_by_run.get(run, ()))
+
+
+def differing_runs(
+    touched: Iterable[str], now: Mapping[str, CandidateRun], before: Mapping[str, Evaluation]
+) -> tuple[dict[str, Evaluation], list[str]]:
+    """(the evaluations of touched runs that are not as before, the runs of before that are none now)."""
+    changed: dict[str, Evaluation] = {}
+    removed: list[str] = []
+    for run in sorted(touched, key=natural):
+        candidate = now.get(run)
+        evaluation = candidate.evaluation if candidate else None
+        if evaluation is None:
+            removed += [run] if run in before else []
+        elif evaluation != before.get(run):
+            changed[run] = evaluation
+    return changed, removed

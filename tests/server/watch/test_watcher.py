@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from phasekeeper.server.live import watcher as watcher_module
-from phasekeeper.server.live.watcher import Watcher
+from phasekeeper.server.watch import watcher as watcher_module
+from phasekeeper.server.watch.watcher import Watcher
 from watchdog import events
 
 if sys.platform == "linux":

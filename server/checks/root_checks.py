@@ -16,12 +16,12 @@ from ...orchestration.evidence.check_state import CheckState, check_findings
 from ...orchestration.evidence.checks import Check
 from ...orchestration.findings import Finding, Problem, Severity, finding
 from ...orchestration.vfs.files import RecordingFiles, parent
-from ..checks.evidence_store import attestation_path
-from ..checks.input_table import InputTable
-from ..checks.inputs import InputsUnknown, WatchedManifest
-from ..checks.present import PresentChecks, running_path
 from ..disk.decision_keys import key_path, repository_path
 from ..disk.disk_files import StatKey, stat_key
+from .evidence_store import attestation_path
+from .input_table import InputTable
+from .inputs import InputsUnknown, WatchedManifest
+from .present import PresentChecks, running_path
 
 _KEY = "\0check:"
 MOST_FOLDERS = 5_000

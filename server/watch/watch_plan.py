@@ -8,7 +8,7 @@ does not exist yet stands for its nearest ancestor that does.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 
@@ -102,3 +102,16 @@ class WatchPlan:
         return dict.fromkeys(whole, True) | {
             folder: False for folder in existing if whole.isdisjoint((folder, *folder.parents))
         }
+
+
+def paths_in_root(roots: Sequence[str], paths: Iterable[Path | str]) -> set[str]:
+    """Absolute paths as they read from a root of several names; "" for one above it, none elsewhere."""
+    relative: set[str] = set()
+    for full in map(str, paths):
+        for root in roots:
+            prefix = root.rstrip(os.sep) + os.sep
+            if prefix.startswith(full.rstrip(os.sep) + os.sep):
+                relative.add("")
+            elif full.startswith(prefix):
+                relative.add(full[len(prefix) :].replace(os.sep, "/"))
+    return relative

@@ -10,7 +10,7 @@ from phasekeeper.orchestration.definition.root_config import PATH
 from phasekeeper.orchestration.states import GateStatus, RunStatus
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.vfs.files import digest_of
-from phasekeeper.server.live import root_checks
+from phasekeeper.server.checks import root_checks
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.workspace import Workspace

@@ -1,0 +1,1 @@
+"""Watching folders: observers of the system, a canary that tells when one is deaf."""
