@@ -139,10 +139,16 @@ class Deadlines:
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._claim_ends: dict[str, str] = {}
+        self._latest = ""
 
     def now(self) -> str:
         """The time as claims have it: ISO 8601."""
         return self._clock().isoformat()
+
+    def is_set_back(self) -> bool:
+        """True if the clock was set back since somebody last asked: claims that had ended may hold again."""
+        before, self._latest = self._latest, self.now()
+        return self._latest < before
 
     def set_claim_end(self, run: str, until: str) -> None:
         """The run stands otherwise from this moment on."""

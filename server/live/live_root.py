@@ -21,9 +21,10 @@ from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
+from ...orchestration.journal.lines import CLAIMS
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import DefinitionSet
-from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
+from ...orchestration.vfs.files import Files, RecordingFiles, below, natural, parent
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..checks.root_checks import RootChecks
 from ..disk.file_cache import FileCache
@@ -285,9 +286,8 @@ class LiveRoot:
         self._touched.add(run)
         self._reported.replace(run, candidate.findings)
 
-    def _examine(self, run: str, below: Files) -> tuple[CandidateRun, RecordingFiles, Parsed]:
-        definitions = self._candidates[run].definitions
-        return self._examiner.examine(run, definitions, self._known, below)
+    def _examine(self, run: str, files: Files) -> tuple[CandidateRun, RecordingFiles, Parsed]:
+        return self._examiner.examine(run, self._candidates[run].definitions, self._known, files)
 
     def _environment(self, files: RecordingFiles) -> RunEnvironment:
         return RunEnvironment(
@@ -391,6 +391,9 @@ class LiveRoot:
         self._holds.end_those_over()
         self._files.changed |= self._external.refresh() | self._refresh_checks()
         self._mark_due(self._deadlines.take_due())
+        if self._deadlines.is_set_back():
+            homes = ((run, each.match.home) for run, each in self._candidates.items() if each.match)
+            self._mark_due([run for run, home in homes if self._files.read(below(home, CLAIMS)).exists])
         read = set[str]()
         for _ in range(_MAX_ROUNDS):
             changed, moved = self._files.take()

@@ -13,7 +13,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from itertools import count
+from difflib import unified_diff
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ STARVED = 0.15
 """Of assistants; those that are not served by the server then write with hardly any descriptors."""
 WARM_ROUNDS = 3
 """Rounds after which a server has imported and cached what it needs."""
+_MOST_LINES = 60
+"""Of what is shown otherwise than it is."""
 MORE_DESCRIPTORS = 8
 MORE_MEMORY = 1.25
 """So many descriptors and times the memory a server may have more than when it was warm."""
@@ -166,7 +169,10 @@ class Haul:
         self._observe(root)
         served, cold = self.world.shown(root)
         if served != cold:
-            self._fault(f"{root.name} is shown as {served}, and is {cold}")
+            lines = unified_diff(
+                cold.splitlines(), (served or "").splitlines(), "cold", "served", lineterm="", n=2
+            )
+            self._fault("\n".join([f"{root.name} is not shown as it is:", *islice(lines, _MOST_LINES)]))
 
     def _observe(self, root: Path) -> None:
         """An assistant that has a root open in the server, by the one before or by a new one, which is not

@@ -141,6 +141,13 @@ def test_a_claim_ends_without_any_file_that_changed(root):
     assert current.runs[".orchestrator/tasks/p"].claims == ()
     assert current.wait_ms() == float("inf")
 
+    # Where the clock is set back the claim has not ended yet.
+    clock[0] = now
+    assert current.refresh_paths()
+    assert [each.actor for each in current.runs[".orchestrator/tasks/p"].claims] == ["ann"]
+    assert current.wait_ms() == 5000
+    assert current.refresh_paths() is None
+
 
 DECISION = {"seq": 1, "at": "2030-01-01T00:00:00.000+00:00", "kind": "override", "from": "plan_review"}
 

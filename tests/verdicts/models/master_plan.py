@@ -213,8 +213,10 @@ def form(run: Run, step: str, outcome: str = "", *tasks: str) -> str:
 
 def _file(step: str, outcome: str = "", *tasks: str) -> Callable[[Run], object]:
     def write(run: Run) -> None:
-        # A new name: nothing remembers what a file said that was overwritten before a record had it.
-        number = next(n for n in count() if f"{run.at}/reports/{n:02}.md" not in run.files)
+        # A new name: nothing remembers what a file said that was overwritten before a record had it, and one
+        # that comes again as a record knows it is no new report.
+        known = " ".join((run.files.get(f"{run.at}/.phasekeeper/journal.jsonl", ""), *run.files))
+        number = next(n for n in count() if f"{run.at}/reports/{n:02}.md" not in known)
         run.write(f"reports/{number:02}.md", form(run, step, outcome, *tasks))
 
     return write
