@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
+from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
 from ..expressions.values import MOST_STEPS
@@ -38,6 +39,9 @@ SAME_MOMENT_NS = 2_000_000_000
 # What the expressions of all decisions may spend on the way, about 0.6 s, beside the budget that each has:
 # ten times what they need for 1,000 reports on a plan of 2,000 tasks.
 MOST_STEPS_OF_REPORTS = 2 * MOST_STEPS
+# What is charged beside them each time that one of several reports is chosen: for every report to choose
+# from, which takes some microseconds, and for every one whose tasks and evidence are looked at.
+_STEPS_OF_CHOICE, _STEPS_OF_EVIDENCE = 3, 50
 
 
 @dataclass(frozen=True)
@@ -137,13 +141,17 @@ class _Judge:
     looked_ahead: bool = False
     spent_before: int = 0
     """By the decisions before the present one."""
+    charged: int = 0
+    """For choosing among reports of one moment."""
     _stages: dict[str, str] = field(default_factory=dict)
     _subjects: dict[tuple[str, str], object] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    """What all reports of one kind have in common while the run stands as it does."""
 
     @property
     def spent(self) -> int:
         """The steps of all decisions so far."""
-        return self.spent_before + self.state.facts.context.budget.spent
+        return self.spent_before + self.charged + self.state.facts.context.budget.spent
 
     @property
     def is_exhausted(self) -> bool:
@@ -164,7 +172,7 @@ class _Judge:
     def judge_group(self, group: list[PendingReport]) -> None:
         """Take the reports of one moment, each when its turn comes; what finds no turn is late.
 
-        Time grows with the square of the reports of one moment; each accepted report costs one decision.
+        Each accepted report costs one decision, and a look at all that are left, which is charged.
         """
         waiting: list[PendingReport] = list(group)
         taken: list[PendingReport] = []
@@ -206,15 +214,23 @@ class _Judge:
         """The report to take next: one whose turn it is, else one that is history."""
         if ended_without_completing(self.state.decision):
             return None
-        subjects: dict[object, list[ReportFile]] = {}
-        waiting = [entry for entry in waiting if not self.is_overtaken(entry)]
-        for entry in waiting:
-            subjects.setdefault(self.subject(entry), []).append(entry.report)
-        first = [entry for entry in waiting if _may_come_first(entry.report, subjects[self.subject(entry)])]
+        if taken:
+            self.charged += _STEPS_OF_CHOICE * (len(waiting) + len(taken))
+        pairs = [(entry, self.subject(entry)) for entry in waiting if not self.is_overtaken(entry)]
+        reports: dict[object, list[ReportFile]] = {}
+        for entry, subject in pairs:
+            reports.setdefault(subject, []).append(entry.report)
+        orders = {subject: _Order.of(rivals) for subject, rivals in reports.items() if rivals[1:]}
+        first = [
+            pair for pair in pairs if pair[1] not in orders or orders[pair[1]].lets_first(pair[0].report)
+        ]
+        if history := next((entry for entry, _ in first if self.past(entry)), None):
+            return history
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
         known = {self.subject(entry) for entry in taken}
-        new_first = sorted(first, key=lambda entry: self.subject(entry) in known)
-        return next(chain(filter(self.past, first), filter(self.turn, new_first)), None)
+        new = (entry for entry, subject in first if subject not in known)
+        again = (entry for entry, subject in first if subject in known)
+        return next(filter(self.turn, chain(new, again)), None)
 
     def is_overtaken(self, entry: PendingReport) -> bool:
         """True if the report lay there when the newest record was made, which took all whose turn it was.
@@ -250,12 +266,19 @@ class _Judge:
 
     def due_phases(self, entry: PendingReport) -> list[str]:
         """The phases of a report whose turn it is, in its stage and with its tasks."""
-        stage, at_work = self.stage_of(entry), self.state.facts.stage
+        report, stage = entry.report, self.stage_of(entry)
+        key = ("due", report.phases, stage, report.outcome)
+        if key not in self._known:
+            self._known[key] = self._due_in_stage(report, stage)
+        phases: list[str] = self._known[key]
+        self.charged += _STEPS_OF_EVIDENCE if phases else 0
+        return [phase for phase in phases if not self.task_problem(entry, phase)]
+
+    def _due_in_stage(self, report: ReportFile, stage: str) -> list[str]:
+        at_work, due, decision = self.state.facts.stage, self.state.due, self.state.decision
         if stage and at_work and stage != at_work:
             return []
-        due, decision, outcome = self.state.due, self.state.decision, entry.report.outcome
-        phases = [p for p in entry.report.phases if is_due(self.workflow, due, decision, p, outcome)]
-        return [phase for phase in phases if not self.task_problem(entry, phase)]
+        return [p for p in report.phases if is_due(self.workflow, due, decision, p, report.outcome)]
 
     def lacking(self, entry: PendingReport, phase: str) -> str:
         """The evidence that the report lacks, in words; "" where nothing is missing."""
@@ -287,12 +310,22 @@ class _Judge:
 
     def past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
-        phase, stage = entry.report.phases[0], self.stage_of(entry)
+        phase, stage, is_failure = (
+            entry.report.phases[0],
+            self.stage_of(entry),
+            entry.report.outcome in FAILURES,
+        )
+        key = ("past", phase, stage, is_failure)
+        if key not in self._known:
+            self._known[key] = self._past(phase, stage, is_failure)
+        return self._known[key]
+
+    def _past(self, phase: str, stage: str, is_failure: bool) -> str:
         gates = self.state.decision.gates
-        if entry.report.outcome not in FAILURES and any(remedies_only(gate) for gate in gates):
+        if not is_failure and any(remedies_only(gate) for gate in gates):
             # While a failure holds, nothing but its remedies and other failures count.
             return ""
-        if self.is_of_finished_stage(entry):
+        if self._is_finished_stage(stage):
             return phase
         current = self.workflow.phases.get(self.state.decision.phase or "")
         if stage or current is None:
@@ -305,7 +338,10 @@ class _Judge:
 
     def is_of_finished_stage(self, entry: PendingReport) -> bool:
         """True if the report names a stage that the run has behind it."""
-        stage, plan = self.stage_of(entry), self.snapshot.plan
+        return self._is_finished_stage(self.stage_of(entry))
+
+    def _is_finished_stage(self, stage: str) -> bool:
+        plan = self.snapshot.plan
         behind = plan.stages if plan and stage != self.state.facts.stage else ()
         return any(each.id == stage and each.done == each.total for each in behind)
 
@@ -327,7 +363,8 @@ class _Judge:
         accepted["stage"] = accepted["stage"] or state.facts.stage
         origin = RecordOrigin(entry.path, entry.report.span)
         log = state.log.with_records([(accepted, origin)])
-        self.spent_before = self.spent
+        self.spent_before = self.spent - self.charged
+        self._known.clear()
         self.state = _standing(self.workflow, snapshot, log, state.findings)
 
     def record_of(self, entry: PendingReport, phase: str) -> Record:
@@ -354,13 +391,24 @@ def _finding(entry: PendingReport, code: str, message: str) -> Finding:
     return make_finding(code, entry.path, message, entry.report.span)
 
 
-def _may_come_first(report: ReportFile, reports: Sequence[ReportFile]) -> bool:
-    """True if no other report of its subject must come before it: of an earlier iteration, or a pass."""
-    numbered = [other.iteration for other in reports if other.iteration]
-    if report.iteration and report.iteration > min(numbered):
-        return False
-    passed = (other for other in reports if other.outcome != "fail")
-    return report.outcome != "fail" or all(other.iteration and report.iteration for other in passed)
+class _Order(NamedTuple):
+    """What tells which reports of one subject come first: those of an earlier iteration, and passes."""
+
+    earliest: int
+    has_passed: bool
+    is_numbered: bool
+
+    @classmethod
+    def of(cls, reports: Sequence[ReportFile]) -> _Order:
+        passed = [other for other in reports if other.outcome != "fail"]
+        earliest = min((other.iteration for other in reports if other.iteration), default=0)
+        return cls(earliest, bool(passed), all(other.iteration for other in passed))
+
+    def lets_first(self, report: ReportFile) -> bool:
+        """True if no other report of the subject must come before this one."""
+        if report.iteration > self.earliest:
+            return False
+        return report.outcome != "fail" or not self.has_passed or bool(self.is_numbered and report.iteration)
 
 
 def is_due(workflow: Workflow, due: Sequence[str], decision: Decision, step: str, outcome: str) -> bool:

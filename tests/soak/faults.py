@@ -32,7 +32,7 @@ from tests.soak.claims import Claims
 from tests.soak.clients import Assistant, CommandLine, Editor
 from tests.soak.installation import NEWER
 from tests.soak.model import Answer, newest_record
-from tests.soak.world import EFFECT, REDONE, World
+from tests.soak.world import EFFECT, REDONE, Installation, World
 
 MOST_DESCRIPTORS = 64
 CALLS = {"write": 8, "fsync": 8, "renameat": 4, "unlinkat": 4, "openat": 36}
@@ -67,7 +67,7 @@ class Faults:
         chance: random.Random,
         write: Writing,
         end_observers: Callable[[], None],
-        compare: Callable[[Path], None],
+        compare: Callable[[Path, Installation | None], None],
     ) -> None:
         self.injected: Counter[str] = Counter()
         self.merged: set[tuple[Path, str]] = set()
@@ -236,7 +236,8 @@ class Faults:
                 os.utime(root / run / "RUN.md", (future, future))
                 for client in (CommandLine(world, root), CommandLine(clocked, root), witness):
                     self._expect_acknowledged(client, root, run, f"with the clock off by {hours} h")
-                self._compare(root)
+                # By the same clock: claims end by it.
+                self._compare(root, clocked)
                 recorded = datetime.fromisoformat(str(newest_record(root, run)["at"]))
                 off_h = (recorded - datetime.now(UTC)).total_seconds() / 3600
                 if abs(off_h - hours) > 1:

@@ -21,7 +21,7 @@ from typing import Any
 from tests.soak.clients import Assistant, Editor, Gone, client_of
 from tests.soak.faults import Faults, possible
 from tests.soak.model import Answer, History, Verdict, judge
-from tests.soak.world import EFFECT, RUNS, Sample, World, worlds
+from tests.soak.world import EFFECT, RUNS, Installation, Sample, World, worlds
 
 ACKNOWLEDGED = Answer.ACKNOWLEDGED
 AT_ONCE = 5
@@ -165,9 +165,9 @@ class Haul:
     def _fault(self, said: str) -> None:
         self.total.faults.append(f"round {self._rounds}: {said}")
 
-    def _compare_with_cold(self, root: Path) -> None:
+    def _compare_with_cold(self, root: Path, looker: Installation | None = None) -> None:
         self._observe(root)
-        served, cold = self.world.shown(root)
+        served, cold = self.world.shown(root, looker)
         if served != cold:
             lines = unified_diff(
                 cold.splitlines(), (served or "").splitlines(), "cold", "served", lineterm="", n=2

@@ -73,6 +73,14 @@ class Installation:
         command = [*tracer, self._python, "-I", "-m", "phasekeeper", *words]
         return self._world.start_process(command, cwd, stdin, stdout, self._env)
 
+    def output_of(self, *words: str, cwd: Path) -> str:
+        """What a command of this installation prints."""
+        command = [self._python, "-I", "-m", "phasekeeper", *words]
+        env = {**self._world.home.env, **self._env}
+        return subprocess.run(
+            command, cwd=cwd, env=env, capture_output=True, text=True, timeout=BOUND_S, check=False
+        ).stdout
+
     def forget(self, process: subprocess.Popen[bytes]) -> None:
         self._world.forget(process)
 
@@ -226,17 +234,17 @@ class World:
         logs = [*(self.home.path / "state").rglob("server.log*"), self.home.path / "stderr.log"]
         return sum(log.read_bytes().count(TRACEBACK) for log in logs)
 
-    def shown(self, root: Path) -> tuple[str | None, str]:
-        """The status of a root as JSON: what the server says (None: nothing), and what a cold look finds."""
+    def shown(self, root: Path, looker: Installation | None = None) -> tuple[str | None, str]:
+        """The status of a root as JSON: what the server says (None: nothing), and what a cold look finds.
+
+        `looker` is the installation that looks, where the server is of another than this process.
+        """
         words = ("status", "--json")
         with mock.patch.dict(os.environ, self.home.env), chdir(root):
             answer = ask_server(words)
-        cold = subprocess.run(
-            [sys.executable, "-I", "-m", "phasekeeper", *words, "--cold"],
-            cwd=root, env=self.home.env, capture_output=True, text=True, timeout=BOUND_S, check=False,
-        )  # fmt: skip
+        cold = (looker or Installation(self, sys.executable)).output_of(*words, "--cold", cwd=root)
         said = None if answer is None else "".join(text for _, text in answer.texts)
-        return said, cold.stdout
+        return said, cold
 
     def close(self) -> None:
         self._stderr.close()

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.live import worker
 from phasekeeper.server.live.boards import RootChange
-from phasekeeper.server.live.live_root import LiveRoot
+from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.mcp import notifications, resources
 from phasekeeper.server.mcp.uris import SCHEMA, parse_uri, resource_uri
 
@@ -250,7 +250,7 @@ async def test_what_may_be_half_saved_is_no_change_and_passes_no_gate(
 ) -> None:
     """Those who wait for a change hear of the whole save; those who ask are answered then."""
     folder, ms = task(root, "T1"), [0.0]
-    monkeypatch.setattr(worker, "LiveRoot", partial(LiveRoot, now_ms=lambda: ms[0]))
+    monkeypatch.setattr(worker, "CachedLiveRoot", partial(CachedLiveRoot, now_ms=lambda: ms[0]))
     review = folder / "review/plan-review.json"
     async with rig() as r, r.client(root) as client:
         known = (await call(client, "next_step"))["revision"]
