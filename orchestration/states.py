@@ -150,6 +150,7 @@ class RequirementKind(StrEnum):
     ABSENT = "absent"
     NAMED = "named"
     HOLDS = "holds"
+    CHECKS = "checks"
     CHANGED = "changed"
     DIFFERS = "differs"
 

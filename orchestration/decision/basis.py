@@ -106,7 +106,7 @@ class BasisCollector:
     def _of(self, sources: Sources, records: Sequence[Record]) -> Grounds:
         return weakest((
             *map(self._of_path, sources.paths),
-            *(_of_records(kind, records) for kind in sources.kinds),
+            *(self._of_records(kind, records) for kind in sources.kinds),
             *([self._of_content(self.workflow.origins.plan)] if sources.plan else []),
             *(self._of(each.sources, records) for one in sources.choices for each in self._carriers(one)),
         ))  # fmt: skip
@@ -131,20 +131,29 @@ class BasisCollector:
         """The ground of a fact or variable, as `origins` tells them apart."""
         group, _, rest = name.partition(".")
         context = self.facts.context
+        if group == "checks":
+            # What nothing that was evaluated looked at carries nothing.
+            return Grounds(self.facts.basis_of_checks()) if self.facts.asks_checks else _NOTHING
         if name in self.workflow.language.facts:
             context.fact(name)
         if name in self.workflow.values:
             return self._of(self.workflow.values[name].sources, context.records_behind(name))
         if group == "limits":
             return weakest(map(self.of, self.workflow.origins.parts_of_limit(rest)))
-        if group == "checks":
-            return Grounds(self.facts.basis_of_checks())
         if group in ("report", "answers"):
             kind = RecordKind.REPORT if group == "report" else RecordKind.ANSWER
-            return _of_records(kind, context.records_behind(name))
+            return self._of_records(kind, context.records_behind(name))
         if group == "valid" and rest in self.workflow.origins.decided:
             return _DECIDED
         return _RECORDED if group in ("valid", "exists") else self._of_content(group)
+
+    def _of_records(self, kind: str, records: Sequence[Record]) -> Grounds:
+        """The ground of records of a kind. That nobody reported something is the reports' word, too."""
+        if kind == RecordKind.VERIFIED:
+            return Grounds(self.facts.basis_of_records([each for each in records if each["kind"] == kind]))
+        if kind in DECISIONS:
+            return _DECIDED if any(record["kind"] == kind for record in records) else _NOTHING
+        return _report_grounds(records)
 
     def _of_content(self, name: str) -> Grounds:
         """The ground of what the state file, or an artifact, says."""
@@ -166,13 +175,6 @@ def weakest(grounds: Iterable[Grounds]) -> Grounds:
     alike = [each for each in known if each.basis is basis]
     named = zip(*(each[1:] for each in alike), strict=True)
     return Grounds(basis, *(tuple(dict.fromkeys(chain.from_iterable(names))) for names in named))
-
-
-def _of_records(kind: str, records: Sequence[Record]) -> Grounds:
-    """The ground of records of a kind. That nobody reported something is the reports' word, too."""
-    if kind in DECISIONS:
-        return _DECIDED if any(record["kind"] == kind for record in records) else _NOTHING
-    return _report_grounds(records)
 
 
 def _report_grounds(records: Iterable[Record]) -> Grounds:

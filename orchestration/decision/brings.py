@@ -18,7 +18,8 @@ from ..expressions.language import Expression
 from ..expressions.queries import dig
 from ..journal.journal import Record
 from ..result.values import Requirement
-from ..states import RequirementKind
+from ..states import CheckResult, RequirementKind
+from ..suggestions import did_you_mean
 from ..vfs.files import join, name_in
 from .facts import RunFacts
 
@@ -100,6 +101,9 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
     files = delivery_files(facts, brings, delivery)
     if not delivery.is_past:
         yield from _of_files(facts, brings, files, context, delivery)
+    for name, why in _check_doubts(facts, context, brings):
+        said = f"the check {name} has passed on the files as they are{why and f' ({why})'}"
+        yield Requirement(RequirementKind.CHECKS, said, met=not why)
     for criterion in brings.holds:
         met = context.holds(criterion.when)
         yield Requirement(RequirementKind.HOLDS, criterion.text, met=met)
@@ -118,6 +122,27 @@ def announced_requirements(facts: RunFacts, brings: Brings, draft: Delivery) -> 
     """The requirements of a report before it is made. A change is asked for of what was sent back alone."""
     every = requirements(facts, brings, draft._replace(is_draft=True))
     return tuple(each for each in every if not (each.kind.is_of_change and each.met))
+
+
+def checks_behind(facts: RunFacts, brings: Brings, delivery: Delivery) -> dict[str, str]:
+    """check → why no report of work that is done rests on it, "" where it passed on the files as they are."""
+    return dict(_check_doubts(facts, _context(facts, delivery), brings))
+
+
+def _check_doubts(facts: RunFacts, context: Context, brings: Brings) -> Iterator[tuple[str, str]]:
+    outcome = context.value(brings.checks) if brings.checks else None
+    if outcome is None:
+        return
+    if not isinstance(outcome.value, list):
+        yield "", f"which one cannot be told: {outcome.error or 'it is no list'}"
+        return
+    known: Any = facts.context.fact("checks").value if outcome.value else {}
+    for name in map(str, outcome.value):
+        if name not in known:
+            yield name, f"the root declares no check of that name{did_you_mean(name, list(known))}"
+        else:
+            passed = known[name]["result"] == CheckResult.PASSED
+            yield name, "" if passed else f"{known[name]['result']}: {known[name]['reason']}"
 
 
 def _of_files(

@@ -54,8 +54,8 @@ def kept_data(entry: Record) -> dict[str, Any]:
     return data
 
 
-def verified_record(state: CheckState, stage: str) -> Record:
-    """The record of a fresh state, for the journal."""
+def verified_record(state: CheckState, stage: str, phase: str = "") -> Record:
+    """The record of a fresh state, for the journal; `phase` is the step whose report rests on it."""
     data, result = state.data(), state.attestation
     assert result
     numbers = [{"name": name, "value": value} for name, value in data.items() if type(value) in (int, bool)]
@@ -68,6 +68,7 @@ def verified_record(state: CheckState, stage: str) -> Record:
         about=state.subject,
         scope=state.definition,
         stage=stage,
+        phase=phase,
         message=state.reason,
         numbers=[each for each in numbers if each["name"] != "fresh"],
         files=[{"path": each.path, "digest": each.digest[:16]} for each in result.reports],

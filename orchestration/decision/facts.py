@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -210,8 +210,13 @@ class RunFacts:
 
     def basis_of_checks(self) -> Basis:
         """MEASURED, unless what is kept of checks was measured elsewhere, or on other bytes."""
-        for name, entry in kept_records(self._kept_phase, self.records).items() if self._kept_phase else ():
-            state = self.snapshot.reader.read_check(name)
+        kept = kept_records(self._kept_phase, self.records) if self._kept_phase else {}
+        return self.basis_of_records(kept.values())
+
+    def basis_of_records(self, measurements: Iterable[Record]) -> Basis:
+        """MEASURED, unless one of some records of measurements was made elsewhere, or on other bytes."""
+        for entry in measurements:
+            state = self.snapshot.reader.read_check(str(entry["check"]))
             last = state.attestation if state else None
             if last is None or last.subject != entry["about"]:
                 return Basis.RECORDED

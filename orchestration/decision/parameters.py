@@ -87,26 +87,47 @@ def _ratchet(parameter: Parameter, workflow: Workflow) -> Ratchet | None:
     """Which way the parameter loosens; what sets how often something may happen at most is a limit."""
     if parameter.ratchet is not None:
         return ratchet_of(parameter.ratchet)
+    if parameter.names:
+        return SHORT["members"]
     return SHORT["limit"] if parameter.id in workflow.limiting else None
+
+
+def _loosens(ratchet: Ratchet, before: Any, value: Any) -> bool:
+    """True if a value is looser than the one before; of names, if one of them is gone."""
+    if isinstance(before, list):
+        return not isinstance(value, list) or any(name not in value for name in before)
+    return ratchet.loosens(before, value)
 
 
 def _value_before(parameter: Parameter, value: Any, snapshot: ParameterSources) -> Any:
     """The value, or the one before where it was loosened and neither a person nor HEAD says so.
 
-    The value before is that of the records, else the default; a looser one in HEAD goes before both.
+    The value before is that of the records, else the default; a looser one in HEAD goes before both. Of
+    names it is what HEAD has, where the configuration is committed: nothing there asks for less.
     """
     ratchet, baseline = _ratchet(parameter, snapshot.workflow), snapshot.baseline
     before = baseline.parameters.get(parameter.id, parameter.default)
-    if ratchet is None or not ratchet.loosens(before, value):
+    if parameter.names and (names := _head_names(parameter, snapshot)) is not None:
+        before = names
+    if ratchet is None or not _loosens(ratchet, before, value):
         return value
-    is_configured = parameter.id in snapshot.config.of(snapshot.workflow.name)
+    is_configured = bool(parameter.names) or parameter.id in snapshot.config.of(snapshot.workflow.name)
     # A run of before: what other files said when it began is not known.
     is_unknown = not is_configured and bool(snapshot.records) and baseline.head is None
     if is_unknown or (is_configured and snapshot.definition_accepted):
         return value
-    committed = _head_value(parameter, snapshot)
-    before = committed if committed is not None and ratchet.loosens(before, committed) else before
-    return before if ratchet.loosens(before, value) else value
+    committed = None if parameter.names else _head_value(parameter, snapshot)
+    before = committed if committed is not None and _loosens(ratchet, before, committed) else before
+    return before if _loosens(ratchet, before, value) else value
+
+
+def _head_names(parameter: Parameter, snapshot: ParameterSources) -> list[str] | None:
+    """The names that the configuration in the commit HEAD gives, [] where it gives none; None without one."""
+    committed = snapshot.reader.read_committed(CONFIGURATION)
+    if committed is None:
+        return None
+    value = _head_value(parameter, snapshot)
+    return parameter.default if value is None else value
 
 
 def _head_value(parameter: Parameter, snapshot: ParameterSources) -> Any:
@@ -134,14 +155,17 @@ def _nothing_else(name: str) -> object:
     raise UnknownFact(f"{name} is not looked at in the commit HEAD")
 
 
-_TYPE_NAMES = {bool: "truth value", int: "whole number", float: "number", str: "text"}
+_TYPE_NAMES = {
+    bool: "truth value", int: "whole number", float: "number", str: "text", list: "list of names",
+}  # fmt: skip
 
 
 def _check(parameter: Parameter, value: object) -> tuple[Any, str]:
     """(value, "") if the parameter may have it, else (why not, code of the finding)."""
     if isinstance(parameter.default, float) and type(value) is int:
         value = float(value)
-    if type(value) is not type(parameter.default):
+    is_names = not parameter.names or (isinstance(value, list) and all(isinstance(n, str) for n in value))
+    if type(value) is not type(parameter.default) or not is_names:
         return f"{value!r} is no {_TYPE_NAMES[type(parameter.default)]}", "parameter-invalid"
     if parameter.one_of and value not in parameter.one_of:
         return f"{value!r} is none of {', '.join(map(str, parameter.one_of))}", "parameter-out-of-bounds"

@@ -7,7 +7,7 @@ what means more than one key is written out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -328,9 +328,22 @@ def _check_thresholds(entry: LocatedMap, name: Any, errors: DefinitionErrors) ->
 
 
 def _check_parameter(entry: LocatedMap, name: Any, errors: DefinitionErrors) -> None:
-    why = _bad_parameter(entry["default"], entry.get("min"), entry.get("max"), entry.get("one_of"))
+    bounds = entry.get("min"), entry.get("max"), entry.get("one_of")
+    if entry.get("names") or isinstance(entry["default"], list):
+        why = _bad_names(entry["default"], entry.get("names"), bounds)
+    else:
+        why = _bad_parameter(entry["default"], *bounds)
     if why:
         errors.add(name, f"parameter {name}: {why}")
+
+
+def _bad_names(default: Any, names: Any, bounds: Sequence[Any]) -> str:
+    """The reason why a parameter that is a list of names is not written as one has to be, "" if it is."""
+    if not names:
+        return "a list is of names: say `names: checks`"
+    if not isinstance(default, list) or not all(isinstance(each, str) for each in default):
+        return "the default is a list of names, as []"
+    return "" if all(bound is None for bound in bounds) else "names have neither min, max nor one_of"
 
 
 def _bad_parameter(default: Any, least: Any, most: Any, words: Any) -> str:

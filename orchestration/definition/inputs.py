@@ -102,13 +102,14 @@ class PhaseRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A number or word that a root may override. `default` has the parameter's type."""
+    """A number, a word or names that a root may override. `default` has the parameter's type."""
 
     id: str
     default: Any = key(TYPED, "used where nothing else is said; its type is the parameter's", required=True)
     min: Any = key(TYPED, "the least allowed")
     max: Any = key(TYPED, "the most allowed")
     one_of: list[Any] | None = key(TYPED, "the words allowed")
+    names: str = key(word("checks"), "it is a list of names, of checks that the root declares")
     source: Expression | None = key(cel(), "where a file of the project sets it", name="from")
     ratchet: str | Ratchet | None = key(
         RATCHET, "which way its value loosens; only a person or a commit may do that under a run"
@@ -196,9 +197,12 @@ class Brings:
         list_of(struct("criterion")), "criteria that something is not as it was when it was sent back"
     )
     holds: tuple[Criterion, ...] = key(list_of(struct("criterion")), "what else must hold")
+    checks: Expression | None = key(
+        cel("list"), "names of checks of the root that passed on the files as they are; recorded with it"
+    )
 
     @property
     def expressions(self) -> list[Expression]:
         """Its expressions, in which `report` is the report at hand."""
-        asked = (self.files, self.empty, self.absent, self.named, self.changed)
+        asked = (self.files, self.empty, self.absent, self.named, self.changed, self.checks)
         return [*filter(None, asked), *(each.when for each in (*self.differs, *self.holds))]

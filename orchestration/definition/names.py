@@ -123,7 +123,9 @@ def facts(raw: dict) -> dict[str, str]:
         names |= {f"valid.{name}": "bool", f"exists.{name}": "bool"}
     for name, entry in raw.get("parameters", {}).items():
         # A bool is an int to Python.
-        kinds: list[tuple[type, str]] = [(bool, "bool"), (int, "int"), (float, "double")]
+        kinds: list[tuple[type, str]] = [
+            (bool, "bool"), (int, "int"), (float, "double"), (list, "strings")
+        ]  # fmt: skip
         found = (kind for python, kind in kinds if isinstance(entry["default"], python))
         names[f"parameters.{name}"] = next(found, "string")
     for name in raw.get("limits", {}):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..expressions.language import Expression, Language
 from ..expressions.sources import Sources
 from ..journal.journal import DECISIONS
-from ..states import Basis
+from ..states import Basis, RecordKind
 
 
 class Origins(NamedTuple):
@@ -62,7 +62,7 @@ class ValueOrigins:
     def of_sources(self, sources: Sources) -> Origins:
         """The origins of all that may carry a value, whichever parts of it do."""
         return _together((
-            *(_DECIDED if kind in DECISIONS else _REPORTED for kind in sources.kinds),
+            *map(_of_kind, sources.kinds),
             *map(self.of_path, sources.paths),
             *([self.of_content(self.plan)] if sources.plan else []),
             *(self.of_sources(part.sources) for choice in sources.choices for part in choice.all),
@@ -104,6 +104,13 @@ class ValueOrigins:
         if name in self.written:
             return _REPORTED._replace(written=(name,))
         return _RECORDED if name == "state" or name in self.artifacts else _NOTHING
+
+
+def _of_kind(kind: str) -> Origins:
+    """The origins of what records of a kind say."""
+    if kind == RecordKind.VERIFIED:
+        return _MEASURED
+    return _DECIDED if kind in DECISIONS else _REPORTED
 
 
 def _together(origins: Iterable[Origins]) -> Origins:

@@ -86,7 +86,7 @@ def read_config(text: str) -> Config:
     for workflow, entries in _map(top.get("parameters"), "parameters", wrong).items():
         values[workflow] = {}
         for name, value in _map(entries, f"parameters of {workflow}", wrong).items():
-            values[workflow][name] = typed_value(value) if value.kind == "scalar" else None
+            values[workflow][name] = None if value.kind == "map" else typed_value(value)
             places[workflow, name] = value.span
     workflows = _map(top.get("workflows"), "workflows", wrong)
     names = {key: _name(each, f"workflows: {key} must be a name", wrong) for key, each in workflows.items()}

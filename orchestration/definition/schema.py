@@ -111,7 +111,8 @@ def _struct(node: DefinitionNode, shape: Shape, errors: DefinitionErrors) -> Loc
             continue
         before = len(errors.findings)
         out[name] = read(child, keys[name].shape, errors)
-        empty = child.kind != "scalar" and not child.children and before == len(errors.findings)
+        may_be_empty = keys[name].shape.kind == "typed" or child.kind == "scalar"
+        empty = not may_be_empty and not child.children and before == len(errors.findings)
         if name in needed and empty:
             errors.add(child, f"{name} must hold at least one")
     span = node.yaml.span

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..decision.brings import Delivery, checks_behind
 from ..decision.decision import Decision, definition_changed_text
 from ..decision.facts import RunFacts, make_finding
 from ..definition.model import Phase
@@ -15,6 +16,7 @@ from ..findings import NO_DATA, Finding, Severity, Span, finding
 from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
+from ..snapshot.snapshot import RecordOrigin
 from ..states import RecordKind
 from ..suggestions import did_you_mean, misspelling
 
@@ -38,6 +40,7 @@ def advisory_findings(
     if snapshot.definition_upgraded:
         message = f"the run began under {workflow.name} as an earlier release had it; what was recorded stays"
         yield make_finding("definition-upgraded", snapshot.run, message)
+    yield from _unknown_checks(facts)
     if snapshot.state and (ignored := _ignored_updates(facts)):
         yield make_finding("updates-ignored", snapshot.state.path, ignored)
     for limit in limits:
@@ -59,6 +62,42 @@ def advisory_findings(
             message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
             place, data = config.places.get((workflow.name, name)), misspelling(name, known)
             yield make_finding("parameter-invalid", CONFIGURATION, message, place, data=data)
+
+
+def unproven_reports(facts: RunFacts, current: Phase | None) -> Iterator[Finding]:
+    """What was reported as done and rests on checks that did not pass on the files as they are.
+
+    Of the phase at hand and later ones; what lies behind is judged by what was recorded with it.
+    """
+    phases = facts.workflow.phases
+    for phase in phases.values():
+        if not phase.brings or not phase.brings.checks or not current or current.order > phase.order:
+            continue
+        earlier = [each.id for each in phases.values() if each.order < phase.order]
+        of_stage = {"stage": facts.stage} if facts.stage else {}
+        told = {"kind": RecordKind.REPORT.value, "phase": [phase.id, *earlier], **of_stage}
+        newest = next(iter(facts.context.records.pick(told)[-1:]), None)
+        if newest is None or newest["phase"] != phase.id or newest["outcome"] != phase.outcomes[0]:
+            continue
+        place, path = facts.origins[id(newest)], str(newest["path"])
+        if path not in ("", place.path) and facts.snapshot.reader.read(path).exists:
+            place = RecordOrigin(path)
+        for name, why in checks_behind(facts, phase.brings, Delivery(newest)).items():
+            if why:
+                said = f"it says {phase.id} {newest['outcome']}, but the check {name} says otherwise ({why})"
+                yield make_finding("report-unsupported", place.path, said, place.span)
+
+
+def _unknown_checks(facts: RunFacts) -> Iterator[Finding]:
+    """Names of checks, among the parameters, that the root does not declare."""
+    config, workflow = facts.snapshot.config, facts.workflow
+    for parameter in filter(lambda each: each.names, workflow.parameters.values()):
+        for name in facts.parameter(parameter.id).value:
+            if name not in config.checks:
+                hint = did_you_mean(name, list(config.checks))
+                said = f"{parameter.id}: no check is called {name!r}{hint}; it counts as not passed"
+                place = config.places.get((workflow.name, parameter.id))
+                yield make_finding("parameter-invalid", CONFIGURATION, said, place)
 
 
 def _ignored_updates(facts: RunFacts) -> str:

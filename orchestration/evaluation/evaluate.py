@@ -31,7 +31,7 @@ from ..result.values import (
 from ..snapshot.snapshot import Snapshot
 from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import digest_of
-from .advisories import advisory_findings, budget_findings, ordered_findings
+from .advisories import advisory_findings, budget_findings, ordered_findings, unproven_reports
 from .evidence import EvidenceCollector
 from .notes import notes_of
 from .questions import open_questions
@@ -78,7 +78,9 @@ class _Assembler:
         suggestion, status = self._suggestion()
         lost = lost_work(facts) if self.phase else ()
         of_run = (*snapshot.findings, *self.reports.findings, *decision.findings, *facts.findings(), *lost)
-        advisories = advisory_findings(facts, self.phase, tasks, limits)
+        is_over = decision.status is RunStatus.COMPLETE
+        unproven = () if is_over else unproven_reports(facts, self.phase)
+        advisories = (*advisory_findings(facts, self.phase, tasks, limits), *unproven)
         values = {name: facts.context.fact(f"parameters.{name}").value for name in workflow.parameters}
         return Evaluation(
             root=snapshot.root,

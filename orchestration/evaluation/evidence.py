@@ -34,6 +34,8 @@ class EvidenceCollector:
 
     def _of_path(self, path: tuple[str, ...]) -> tuple[Evidence, ...]:
         """A fact gives way to what it was computed from, where that has a place in a file."""
+        if path == ("checks",):
+            return self._of_named_checks()
         name = self.facts.context.fact_in(path)
         located = tuple(entry for entry in self._fact(name) if entry.path) if name else ()
         if located:
@@ -43,6 +45,16 @@ class EvidenceCollector:
             return ()
         where, span = self.facts.place(path)
         return (Evidence(".".join(path), value_summary(outcome.value), where, span),)
+
+    def _of_named_checks(self) -> tuple[Evidence, ...]:
+        """The results of the checks that parameters name, where anything asked for them."""
+        facts = self.facts
+        if not facts.asks_checks:
+            return ()
+        named = (p.id for p in facts.workflow.parameters.values() if p.names)
+        wanted = dict.fromkeys(name for each in named for name in facts.parameter(each).value)
+        paths = [("checks", name, "result") for name in wanted]
+        return tuple(entry for path in paths for entry in self._of_path(path))
 
     def _fact(self, name: str) -> tuple[Evidence, ...]:
         """The sources of a fact: records, and expressions that say more than the fact itself."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ..decision.check_facts import is_recorded, verified_record
 from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
@@ -32,6 +31,7 @@ from .baseline_entries import baseline_entries
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .deliveries import filed_text
 from .effects import Cause, EffectRunner, moves_on, stated_phase
+from .measurements import measurements, unrecorded_reports
 from .state_writes import permitted_updates, refuse_placeholders
 
 
@@ -68,7 +68,7 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
         given |= {**told, "data": given["data"] | told if "stateUpdates" in given["data"] else given["data"]}
         record["ignored"] = list(permitted.ignored)
     if command.kind == "report":
-        draft.records += _new_measurements(trace)
+        draft.records += measurements(trace.facts, record)
     before = draft.skip(_passed_by(trace, command, step), trace)
     if not trace.facts.snapshot.names_definition:
         record["definition"] = trace.facts.workflow.digest
@@ -134,7 +134,7 @@ class _Draft:
         snapshot = trace.facts.snapshot
         self.trace, self.snapshot, self.command = trace, snapshot, command
         self.changes = EffectRunner(snapshot, now)
-        self.records: list[Record] = [*trace.facts.records[len(snapshot.records) :]]
+        self.records: list[Record] = [*unrecorded_reports(trace.facts)]
         self.act: Record | None = None
         self.path = below(snapshot.home, JOURNAL)
         self.journal = _JournalPreview(
@@ -190,14 +190,6 @@ class _Draft:
             self.add(record, phase, events, {"message": "", "data": {}}, trace)
             trace = self.look()
         return trace
-
-
-def _new_measurements(trace: EvaluationTrace) -> list[Record]:
-    """What checks that the run asks for have measured on the files as they are, and no record says yet."""
-    facts, names = trace.facts, trace.facts.snapshot.config.checks
-    states = [facts.snapshot.reader.read_check(name) for name in names] if facts.asks_checks else []
-    fresh = (state for state in states if state and state.is_fresh and not is_recorded(state, facts.records))
-    return [verified_record(state, facts.stage) for state in fresh]
 
 
 def _changed_substance(before: EvaluationTrace, after: EvaluationTrace) -> str:

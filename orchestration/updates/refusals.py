@@ -15,6 +15,7 @@ from ..evaluation.trace import CommandRefused
 from ..journal.journal import DECISIONS, Record
 from ..states import RecordKind
 from ..vfs.files import digest_of
+from .measurements import unrecorded_reports
 
 ASKS_AT = 3
 """So many refusals of one step in a row ask a person."""
@@ -38,7 +39,7 @@ def refusal_for_want_of_change(facts: RunFacts, report: Record, why: str) -> Rec
     refused = {**report, **told, "kind": RecordKind.REFUSED.value, "about": looked_at}
     said = f"nothing was counted: {why}. A report of {step} was refused {number} of {ASKS_AT} times in a row"
     # Report files that no line holds yet come before any other record.
-    pending = facts.records[len(facts.snapshot.records) :]
+    pending = unrecorded_reports(facts)
     if number < ASKS_AT:
         return RecordedRefusal(f"{said}; the last asks a person", [*pending, refused])
     asked = f"{step} was reported {number} times in a row although nothing had changed. How to go on? ({why})"

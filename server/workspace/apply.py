@@ -34,10 +34,12 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import definition_digest
+from ...orchestration.states import RecordKind
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.baseline_entries import baseline_entries
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
 from ...orchestration.updates.confirmation import confirmation
+from ...orchestration.updates.measurements import unrecorded_reports as _unrecorded
 from ...orchestration.updates.propose import propose
 from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.overlay import OverlayFiles
@@ -186,8 +188,8 @@ def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
 
 
 def unrecorded_reports(trace: EvaluationTrace) -> tuple[Record, ...]:
-    """The records of report files that no record in the journal holds, as they were judged."""
-    return trace.facts.records[len(trace.facts.snapshot.records) :]
+    """The records of report files that no record in the journal holds, with what checks measured for them."""
+    return _unrecorded(trace.facts)
 
 
 def record_reports(workspace: Workspace, run: str) -> int:
@@ -203,7 +205,9 @@ def record_reports(workspace: Workspace, run: str) -> int:
             raise CommandRefused(f"nothing can be recorded: {trace.evaluation.status_reason}")
         return Writes(unrecorded_reports(trace))
 
-    return len(commit(workspace.root, workspace.home(run), writes).records)
+    home = workspace.home(run)
+    done = commit(workspace.root, home, writes, sign=evidence_signer(workspace.root, home))
+    return sum(each["kind"] == RecordKind.REPORT for each in done.records)
 
 
 def _read_again(workspace: Workspace, run: str) -> EvaluationTrace:

@@ -14,11 +14,14 @@ from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
+from phasekeeper.orchestration.evidence.attestation import Attestation
+from phasekeeper.orchestration.evidence.check_state import CheckState
 from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
 from phasekeeper.orchestration.journal.report_forms import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
+from phasekeeper.orchestration.states import CheckResult
 from phasekeeper.orchestration.updates.commands import Command, repeats_last
 from phasekeeper.orchestration.updates.propose import propose
 from phasekeeper.orchestration.updates.refusals import RecordedRefusal
@@ -57,7 +60,8 @@ class Run:
     """The files of a root with one run in the folder `at`.
 
     Each change is a minute after the one before, so that report files have a certain order. `proven` are the
-    journal lines that a person made through a person's channel; `head` is the commit HEAD.
+    journal lines that a person made through a person's channel; `head` is the commit HEAD; `measured` is
+    what the checks of the root say now.
     """
 
     workflow: Workflow
@@ -67,11 +71,13 @@ class Run:
     proven: set[str] = field(default_factory=set)
     head: dict[str, str] = field(default_factory=dict)
     now: datetime = BEGIN
+    measured: dict[str, CheckState] = field(default_factory=dict)
 
     def copy(self) -> Run:
         """A run that goes on by itself."""
         files, mtimes, head = dict(self.files), dict(self.mtimes), dict(self.head)
-        return replace(self, files=files, mtimes=mtimes, head=head, proven=set(self.proven))
+        kept = {"proven": set(self.proven), "measured": dict(self.measured)}
+        return replace(self, files=files, mtimes=mtimes, head=head, **kept)
 
     # ---- what is changed
 
@@ -94,6 +100,13 @@ class Run:
         gone = [each for each in self.files if each == whole or (path[-1] == "/" and each.startswith(whole))]
         for each in gone:
             del self.files[each]
+        return self
+
+    def measure(self, check: str, result: CheckResult, subject: str = "") -> Run:
+        """Let a check say this now, of the files as they are: `subject` is their digest."""
+        subject = subject or digest_of(f"{check} {self.now}")
+        last = Attestation(check, "", result is CheckResult.PASSED, subject, "d1", 1, "t0", "t1", 0)
+        self.measured[check] = CheckState(check, result, "as it is", "d1", subject, last, "evidence.json")
         return self
 
     def report(self, step: str, outcome: str, *tasks: str, **more: Any) -> Run:
@@ -167,6 +180,7 @@ class Run:
             self.workflow, files, self.at,
             root="/root", config=read_config(self.files.get(CONFIG, "")), claims=claims, parsed=parsed,
             verify=lambda lines: frozenset(i for i, line in enumerate(lines) if line in self.proven),
+            measured=self.measured.get,
             committed=lambda path: self.head[path].encode() if path in self.head else None,
         )  # fmt: skip
 

@@ -421,6 +421,10 @@ def test_what_is_wrong_with_a_rule_is_told(rule: str, said: str):
         ("{default: a, one_of: []}", "one_of is a list of words"),
         ("{default: 1, min: 2}", "the default is outside min and max"),
         ("{default: 3, max: 2.5}", "the default is outside min and max"),
+        ("{default: []}", "a list is of names: say `names: checks`"),
+        ("{default: a, names: checks}", "the default is a list of names, as []"),
+        ("{default: [1], names: checks}", "the default is a list of names, as []"),
+        ("{default: [], names: checks, one_of: [a]}", "names have neither min, max nor one_of"),
     ],
 )
 def test_a_parameter_whose_parts_contradict_each_other_is_told(entry: str, said: str):

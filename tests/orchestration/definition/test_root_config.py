@@ -16,9 +16,11 @@ def test_an_empty_configuration_says_nothing():
 
 
 def test_parameters_have_types_and_places():
-    config = read_config("parameters:\n  master-plan:\n    rounds: 2\n    adoption: auto\n    odd: [1]\n")
+    config = read_config(
+        "parameters:\n  master-plan:\n    rounds: 2\n    adoption: auto\n    odd: [1]\n    map: {a: 1}\n"
+    )
     assert config.findings == ()
-    assert config.of("master-plan") == {"rounds": 2, "adoption": "auto", "odd": None}
+    assert config.of("master-plan") == {"rounds": 2, "adoption": "auto", "odd": [1], "map": None}
     assert config.places["master-plan", "rounds"] == Span(2, 12, 2, 13)
 
 

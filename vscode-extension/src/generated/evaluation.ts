@@ -98,7 +98,7 @@ export interface Reportable {
   brings: Requirement[];
 }
 export interface Requirement {
-  kind: "report" | "data" | "files" | "absent" | "named" | "holds" | "changed" | "differs";
+  kind: "report" | "data" | "files" | "absent" | "named" | "holds" | "checks" | "changed" | "differs";
   text: string;
   phrase: string;
   paths: string[];
