@@ -31,19 +31,23 @@ def present_checks(names: Sequence[str], reader: RunReader) -> dict[str, dict[st
 
 
 def kept_records(phase: str, records: Sequence[Record]) -> dict[str, Record]:
-    """check → the newest record of its measurement that stands before the newest report of a phase."""
+    """check → the newest record of its measurement that stands before the newest report of a phase.
+
+    Nothing is kept yet for a report that no line of the journal holds.
+    """
     reports = [
         number
         for number, entry in enumerate(records)
         if entry["kind"] == RecordKind.REPORT and entry["phase"] == phase
     ]
-    before = records[: reports[-1]] if reports else ()
+    before = records[: reports[-1]] if reports and records[reports[-1]]["seq"] else ()
     return {str(entry["check"]): entry for entry in before if entry["kind"] == RecordKind.VERIFIED}
 
 
 def kept_data(entry: Record) -> dict[str, Any]:
     """What guards saw of a check when it was recorded."""
-    data: dict[str, Any] = {"name": entry["check"], "result": entry["outcome"], "fresh": True}
+    is_fresh = entry["outcome"] in (CheckResult.PASSED, CheckResult.FAILED)
+    data: dict[str, Any] = {"name": entry["check"], "result": entry["outcome"], "fresh": is_fresh}
     data |= {"reason": entry["message"], "coverage": {}, "issues": {}}
     for each in entry["numbers"] if isinstance(entry["numbers"], list) else ():
         if isinstance(each, Mapping) and isinstance(name := each.get("name"), str):
@@ -74,6 +78,21 @@ def verified_record(state: CheckState, stage: str, phase: str = "") -> Record:
         files=[{"path": each.path, "digest": each.digest[:16]} for each in result.reports],
         actor=result.actor,
     )
+
+
+def lapsed_record(state: CheckState, stage: str, records: Sequence[Record]) -> Record | None:
+    """The record that a check has no result for the files as they are, where an earlier one says that it has.
+
+    A report that comes then does not rest on what was measured before it.
+    """
+    earlier = (e for e in reversed(records) if e["kind"] == RecordKind.VERIFIED and e["check"] == state.check)
+    newest = next(earlier, None)
+    if state.is_fresh or newest is None or newest["outcome"] not in (CheckResult.PASSED, CheckResult.FAILED):
+        return None
+    return record(
+        kind=RecordKind.VERIFIED.value, check=state.check, outcome=state.result.value, about=state.subject,
+        scope=state.definition, stage=stage, message=state.reason,
+    )  # fmt: skip
 
 
 def changed_checks(config: Config, reader: RunReader, records: Sequence[Record], run: str) -> list[Finding]:

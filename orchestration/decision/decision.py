@@ -165,6 +165,19 @@ class _Procedure:
         path, span = phase_place(self.facts)
         self.findings.append(make_finding(code, path, message, span, fixes, data))
 
+    def warn(self, rule: Rule, reason: str, data: Mapping[str, Any]) -> None:
+        """Add the finding of a rule: at the places that it names, else where the phase is named."""
+        named = self.facts.context.value(rule.at).value if rule.at else None
+        places = (
+            [each for each in named if isinstance(each, list) and each] if isinstance(named, list) else []
+        )
+        if not places:
+            self.report(rule.warn, reason, data=data)
+        for names in places:
+            path, span = self.facts.place(list(map(str, names)))
+            where = path or self.facts.snapshot.run
+            self.findings.append(make_finding(rule.warn, where, reason, span, data=data))
+
     # ---- a phase that ends the run
 
     def end(self) -> Decision:
@@ -257,7 +270,7 @@ class _Procedure:
         questions = (rule.ask,) if rule.ask and not self.is_answered(rule.ask) else ()
         if rule.warn:
             reads = [".".join(read.path) for read in rule.when.reads] if rule.when else []
-            self.report(rule.warn, reason, data={"reads": reads})
+            self.warn(rule, reason, {"reads": reads})
         guards = (rule.when,) if rule.when else ()
         draft = Decision(*_STAY, reason, rule=rule, guards=guards, questions=questions)
         if rule.to is not None:

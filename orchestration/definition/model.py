@@ -76,6 +76,10 @@ class Rule:
     stop: str = key(word("complete", "failed", "exited", "blocked", "invalid"), "the run is over")
     ask: str = key(id_of("question"), "open that question")
     warn: str = key(TEXT, "give a finding of that code")
+    at: Expression | None = key(
+        cel("list"),
+        "with `warn`: places in the state or an artifact, each a list of names; else that of the phase",
+    )
     set: Mapping[str, Expression] = key(_WRITES, "written when the rule wins after a report")
 
 

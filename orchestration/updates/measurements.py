@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..decision.brings import Delivery, checks_behind
-from ..decision.check_facts import is_recorded, verified_record
+from ..decision.check_facts import is_recorded, lapsed_record, verified_record
 from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts
 from ..journal.journal import Record
@@ -23,15 +23,17 @@ def unrecorded_reports(facts: RunFacts) -> tuple[Record, ...]:
 def measurements(facts: RunFacts, report: Record) -> list[Record]:
     """What checks that the run asks for have measured on the files as they are, for a report at hand.
 
-    Those that the report rests on are recorded with it, the others where no record says so yet.
+    Those that the report rests on are recorded with it, the others where no record says so yet; and that one
+    has no result any more.
     """
     names = facts.snapshot.config.checks
     own = [*_measurements_of(facts, report)]
     recorded = {str(each["check"]) for each in own}
     asked = [name for name in names if name not in recorded] if facts.asks_checks else []
-    states = (facts.snapshot.reader.read_check(name) for name in asked)
-    fresh = (state for state in states if state and state.is_fresh and not is_recorded(state, facts.records))
-    return [*own, *(verified_record(state, facts.stage) for state in fresh)]
+    states = [state for name in asked if (state := facts.snapshot.reader.read_check(name))]
+    fresh = (state for state in states if state.is_fresh and not is_recorded(state, facts.records))
+    lapsed = (lapsed_record(state, facts.stage, facts.records) for state in states)
+    return [*own, *(verified_record(state, facts.stage) for state in fresh), *filter(None, lapsed)]
 
 
 def _measurements_of(facts: RunFacts, report: Record) -> Iterator[Record]:

@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.decision.check_facts import is_recorded, kept_data, verified_record
+from phasekeeper.orchestration.decision.check_facts import (
+    is_recorded,
+    kept_data,
+    lapsed_record,
+    verified_record,
+)
 from phasekeeper.orchestration.definition.root_config import PATH, read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.evidence.attestation import Attestation, Totals
@@ -201,3 +206,16 @@ def test_a_check_that_was_changed_or_taken_away_during_a_run_is_told() -> None:
     assert (found.path, found.span) == (PATH, Span(0, 9, 0, 14))
     gone = judge("code", state(), {**kept, "check": "lint"})
     assert "lint is declared no more" in next(e.message for e in gone.findings if e.code == "check-changed")
+
+
+def test_a_report_on_a_stale_result_rests_on_nothing_that_was_measured_before_it() -> None:
+    kept = verified_record(state(), "")
+    lapsed = lapsed_record(state(CheckResult.STALE, "bb"), "", [kept])
+    assert lapsed is not None
+    assert (lapsed["outcome"], kept_data(lapsed)["fresh"]) == ("stale", False)
+    assert lapsed_record(state(CheckResult.STALE), "", []) is None
+    assert lapsed_record(state(CheckResult.STALE), "", [kept, lapsed]) is None
+    assert lapsed_record(state(), "", [kept]) is None
+    evaluation = judge("ship", state(CheckResult.STALE), kept, report("code"), lapsed, report("ship"))
+    assert evaluation.status is not RunStatus.COMPLETE
+    assert gate(evaluation).status == GateStatus.PASSED

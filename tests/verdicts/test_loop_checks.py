@@ -1,0 +1,114 @@
+"""Gates of a phase loop rest on the checks of their names, and so do its passes in a row."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from phasekeeper.orchestration.states import CheckResult
+
+from tests.verdicts.runs import CONFIG, Run, built_in
+
+BAD = [each for each in CheckResult if each is not CheckResult.PASSED]
+GATES = {"lint": {"status": "passed"}, "docs": {"status": "skipped"}}
+STATE = ".claude/state/loop.state.json"
+
+
+def loop(phase: str = "evaluate", *, declared: str = "lint", **state: Any) -> Run:
+    """A loop in its first pass, with a gate that says passed, in a root that declares a check."""
+    config = f"checks: {{{declared}: {{run: [a]}}}}\n"
+    run = Run(built_in("phase-loop"), ".claude/state").write(f"/{CONFIG}", config)
+    start = {"seq": 1, "kind": "start", "workflow": "phase-loop", "at": run.now.isoformat()}
+    made = {
+        "version": "2.0", "iteration": 1, "phase": phase, "status": "running", "consecutivePasses": 0,
+        "workQueue": [], "gates": GATES, "history": [],
+    }  # fmt: skip
+    run.write(".phasekeeper/journal.jsonl", f"{json.dumps(start)}\n")
+    return run.write("loop.state.json", {**made, **state})
+
+
+def quality(run: Run) -> Run:
+    """Report the gates as passed, and what comes before the pass is evaluated."""
+    iteration = json.loads(run.files[STATE])["iteration"]
+    run.write(f"gates/pass-{iteration}.md", f"# Gates\n\nlint ran {run.now}.\n")
+    said = {"stateUpdates": {"gates": {"lint": {"status": "passed"}}}}
+    return run.report("quality", "ok", data=said).report("checkpoint", "ok")
+
+
+def state(run: Run) -> dict[str, Any]:
+    """The state file's data."""
+    return json.loads(run.files[STATE])
+
+
+def criterion(run: Run) -> bool | None:
+    """Whether every gate of the loop is passed."""
+    return next(each for each in run.evaluation.gates if each.id == "iteration").criteria[0].met
+
+
+@pytest.mark.parametrize("result", list(CheckResult))
+def test_a_gate_is_what_the_check_of_its_name_says(result: CheckResult) -> None:
+    run = loop().measure("lint", result)
+    assert criterion(run) is (result is CheckResult.PASSED)
+    found = run.messages("status-drift")
+    assert bool(found) == (result is not CheckResult.PASSED)
+    if found:
+        assert found[0].startswith(f"{STATE}:1: the state says passed, and the check")
+        assert f"lint is {result.value}; the check is what counts" in found[0]
+
+
+@pytest.mark.parametrize("word", ["pending", "failed", "running"])
+def test_a_check_that_passed_needs_no_word(word: str) -> None:
+    run = loop(gates={"lint": {"status": word}}).measure("lint", CheckResult.PASSED)
+    assert criterion(run) is True
+    assert run.messages("status-drift") == []
+
+
+def test_a_gate_without_a_check_of_its_name_is_what_the_state_says() -> None:
+    run = loop(declared="tests").measure("tests", CheckResult.FAILED)
+    assert criterion(run) is True
+    assert run.messages("status-drift") == []
+
+
+def test_a_gate_that_a_person_skipped_stays_so() -> None:
+    run = loop(declared="docs").measure("docs", CheckResult.FAILED)
+    assert criterion(run) is True
+
+
+def test_a_pass_counts_on_files_that_passed_and_on_no_others() -> None:
+    run = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
+    assert (state(run)["consecutivePasses"], state(run)["iteration"]) == (1, 2)
+    for result in BAD:
+        other = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa"))
+        other.measure("lint", result, "bb").report("evaluate", "ok")
+        assert (state(other)["consecutivePasses"], state(other)["iteration"]) == (0, 2)
+
+
+def second_pass() -> Run:
+    """A loop that lacks one pass, whose gates ran and passed on the files as they were."""
+    run = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
+    for step in ("classify", "contextualize", "assess", "plan", "execute", "verify"):
+        run.report(step, "ok", data={})
+    return quality(run)
+
+
+def test_a_complete_loop_stays_complete_whatever_is_saved_later() -> None:
+    run = second_pass().report("evaluate", "ok")
+    assert run.evaluation.status == "complete"
+    assert state(run)["status"] == "complete"
+    for result in BAD:
+        assert run.measure("lint", result, "bb").evaluation.status == "complete"
+
+
+@pytest.mark.parametrize("result", BAD)
+def test_an_older_result_completes_no_loop(result: CheckResult) -> None:
+    run = second_pass().measure("lint", result, "bb").report("evaluate", "ok")
+    assert run.evaluation.status == "active"
+    assert state(run)["consecutivePasses"] == 0
+
+
+@pytest.mark.parametrize("result", BAD)
+def test_a_loop_that_says_that_it_is_complete_is_not(result: CheckResult) -> None:
+    run = second_pass().measure("lint", result, "bb")
+    said = {**state(run), "status": "complete", "consecutivePasses": 2}
+    assert run.write("loop.state.json", said).evaluation.status != "complete"
