@@ -30,10 +30,11 @@ def present_checks(names: Sequence[str], reader: RunReader) -> dict[str, dict[st
     return {name: state.data() if state else {"name": name, **NOBODY_LOOKS} for name, state in states.items()}
 
 
-def kept_records(phase: str, records: Sequence[Record]) -> dict[str, Record]:
+def kept_records(phase: str, records: Sequence[Record], *, own: bool = False) -> dict[str, Record]:
     """check → the newest record of its measurement that stands before the newest report of a phase.
 
-    Nothing is kept yet for a report that no line of the journal holds.
+    Nothing is kept yet for a report that no line of the journal holds. With `own` the phase's reports come
+    with measurements of their own, behind the report before: an older one is none of such a report.
     """
     reports = [
         number
@@ -41,6 +42,9 @@ def kept_records(phase: str, records: Sequence[Record]) -> dict[str, Record]:
         if entry["kind"] == RecordKind.REPORT and entry["phase"] == phase
     ]
     before = records[: reports[-1]] if reports and records[reports[-1]]["seq"] else ()
+    if own:
+        others = [number for number, entry in enumerate(before) if entry["kind"] == RecordKind.REPORT]
+        before = before[others[-1] + 1 :] if others else before
     return {str(entry["check"]): entry for entry in before if entry["kind"] == RecordKind.VERIFIED}
 
 

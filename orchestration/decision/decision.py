@@ -156,7 +156,8 @@ class _Procedure:
 
     def missing(self, phase: str) -> list[str]:
         """The artifacts that a phase has to produce and that are not valid."""
-        return [name for name in self.workflow.phases[phase].produces if not self.facts.artifact(name).valid]
+        facts = self.facts.facts_of_phase(phase)
+        return [name for name in self.workflow.phases[phase].produces if not facts.artifact(name).valid]
 
     def report(
         self, code: str, message: str, fixes: Sequence[Fix] = (), data: Mapping[str, Any] = NO_DATA

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Gate, Question, Workflow
+from ..definition.model import Question, Workflow
 from ..definition.names import PROPOSED
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import Context, Outcome, UnknownFact
@@ -20,9 +20,9 @@ from ..plans.model import Plan
 from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
-from ..states import ArtifactStatus, Basis, RecordKind
+from ..states import ArtifactStatus, Basis, CheckResult, RecordKind
 from ..vfs.files import digest_of
-from .check_facts import changed_checks, kept_data, kept_records, present_checks
+from .check_facts import NOBODY_LOOKS, changed_checks, kept_data, kept_records, present_checks
 from .parameters import LOOSENED, ParameterValue, parameter_value
 
 _NO_PHASE = "the phase is not known yet"
@@ -163,9 +163,13 @@ class RunFacts:
     def _checks(self, _: str) -> dict[str, dict[str, Any]]:
         """The checks by name, as they are, or as they were when a phase was reported on."""
         present = present_checks(list(self.snapshot.config.checks), self.snapshot.reader)
-        kept = kept_records(self._kept_phase, self.records) if self._kept_phase else {}
+        kept = self._kept_records(self._kept_phase) if self._kept_phase else {}
         self.context.touch(list(kept.values()))
         return {**present, **{name: kept_data(entry) for name, entry in kept.items()}}
+
+    def _kept_records(self, phase: str) -> dict[str, Record]:
+        brings = self.workflow.phases[phase].brings
+        return kept_records(phase, self.records, own=bool(brings and brings.checks))
 
     @property
     def asks_checks(self) -> bool:
@@ -181,7 +185,7 @@ class RunFacts:
             return self
         if phase not in self._kept:
             facts = self
-            if kept_records(phase, self.records):
+            if self._kept_records(phase):
                 facts = RunFacts(self.workflow, self.snapshot, self._log)
                 facts.phase, facts.next_step, facts.trace = self.phase, self.next_step, self.trace
                 facts._kept_phase = phase
@@ -190,7 +194,7 @@ class RunFacts:
 
     def keep_checks(self, phase: str) -> bool:
         """See the checks as they were when the phase was reported on; False if nothing tells that."""
-        if self._kept_phase or not kept_records(phase, self.records):
+        if self._kept_phase or not self._kept_records(phase):
             return False
         self._before, self._kept_phase = (self.context, len(self.trace)), phase
         self.context = self._make_context()
@@ -202,15 +206,15 @@ class RunFacts:
         del self.trace[traced:]
         self._kept_phase = ""
 
-    def facts_of_gate(self, gate: Gate) -> RunFacts:
-        """The facts that a gate is judged by: of a phase that lies behind those that were kept."""
+    def facts_of_phase(self, phase: str) -> RunFacts:
+        """The facts that a phase and the gates after it are judged by, kept ones behind the run."""
         phases = self.workflow.phases
-        is_behind = self.phase is not None and phases[gate.after].order < phases[self.phase].order
-        return self.with_kept_checks(gate.after) if is_behind else self
+        is_behind = self.phase is not None and phases[phase].order < phases[self.phase].order
+        return self.with_kept_checks(phase) if is_behind else self
 
     def basis_of_checks(self) -> Basis:
         """MEASURED, unless what is kept of checks was measured elsewhere, or on other bytes."""
-        kept = kept_records(self._kept_phase, self.records) if self._kept_phase else {}
+        kept = self._kept_records(self._kept_phase) if self._kept_phase else {}
         return self.basis_of_records(kept.values())
 
     def basis_of_records(self, measurements: Iterable[Record]) -> Basis:
@@ -247,7 +251,22 @@ class RunFacts:
         """An artifact as it stands, also one whose files are named by data."""
         if self.workflow.artifacts[name].listed:
             return self._listed_artifact(name)[0]
+        if (checks := self.workflow.artifacts[name].checks) and (names := self.context.value(checks).value):
+            return self._measured_artifact(name, names)
         return self.snapshot.artifacts[name]
+
+    def _measured_artifact(self, name: str, checks: object) -> ArtifactState:
+        """An artifact whose place checks take: valid once all of them passed on the files as they are.
+
+        What is asked for and cannot be told is not valid.
+        """
+        known: Any = self.context.fact("checks").value
+        names = checks if isinstance(checks, list) else [""]
+        asked = [known.get(str(each), NOBODY_LOOKS)["result"] for each in names]
+        missing, stale, valid = ArtifactStatus.MISSING, ArtifactStatus.STALE, ArtifactStatus.VALID
+        passed = all(result == CheckResult.PASSED for result in asked)
+        status = valid if passed else stale if CheckResult.STALE in asked else missing
+        return self.snapshot.artifacts[name]._replace(state=status, data=None, paths=())
 
     def _listed_artifact(self, name: str) -> tuple[ArtifactState, list[Finding]]:
         if name not in self._listed:

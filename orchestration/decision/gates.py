@@ -17,7 +17,7 @@ def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
 
 
 def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
-    facts = present.facts_of_gate(gate)
+    facts = present.facts_of_phase(gate.after)
     # What is still ahead is not judged: its evidence is not there yet, and nobody asks for it.
     after = facts.workflow.order(gate.after)
     # A detour is taken from a later phase, and there that one's gate goes on; its condition says which it is.

@@ -129,6 +129,9 @@ class Artifact:
     id: str
     paths: tuple[str, ...] = key(list_of(TEXT), "the first that exists counts; /x is from the root")
     listed: Expression | None = key(cel("strings"), "instead of paths: files named by data")
+    checks: Expression | None = key(
+        cel("list"), "names of checks that take its place where there are some: it is valid once they passed"
+    )
     kind: str = key(Shape("word", words=KINDS_AND_DIALECTS), "how it is read", required=True)
     require: tuple[tuple[tuple[str, ...], str | tuple[str, ...]], ...] = key(
         map_of(Shape("either", TEXT, other=list_of(TEXT)), ALTERNATIVES),

@@ -255,7 +255,7 @@ class _Assembler:
             return gate
         pairs = [*zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)]
         facts, evidence, bases = (
-            self.facts.facts_of_gate(self.workflow.gates[gate.id]),
+            self.facts.facts_of_phase(self.workflow.gates[gate.id].after),
             self.evidence,
             self.bases,
         )

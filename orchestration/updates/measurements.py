@@ -31,7 +31,9 @@ def measurements(facts: RunFacts, report: Record) -> list[Record]:
     recorded = {str(each["check"]) for each in own}
     asked = [name for name in names if name not in recorded] if facts.asks_checks else []
     states = [state for name in asked if (state := facts.snapshot.reader.read_check(name))]
-    fresh = (state for state in states if state.is_fresh and not is_recorded(state, facts.records))
+    step = step_of(facts.workflow, str(report["phase"]))
+    is_own = bool(step and step.brings and step.brings.checks)
+    fresh = (s for s in states if s.is_fresh and (is_own or not is_recorded(s, facts.records)))
     lapsed = (lapsed_record(state, facts.stage, facts.records) for state in states)
     return [*own, *(verified_record(state, facts.stage) for state in fresh), *filter(None, lapsed)]
 
