@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..definition.root_config import PATH as CONFIGURATION
-from ..definition.root_config import Config
+from ..definition.root_config import Config, read_config
 from ..evidence.check_state import CheckState
 from ..findings import Finding, Problem, finding
 from ..journal.journal import Record, record
@@ -24,10 +24,36 @@ NOBODY_LOOKS = {
 }
 
 
-def present_checks(names: Sequence[str], reader: RunReader) -> dict[str, dict[str, Any]]:
-    """The checks of the root as they stand now, by name."""
-    states = {name: reader.read_check(name) for name in names}
-    return {name: state.data() if state else {"name": name, **NOBODY_LOOKS} for name, state in states.items()}
+WITHDRAWN = {
+    "result": CheckResult.MISSING.value,
+    "fresh": False,
+    "reason": "the configuration declares it no more, which counts once it is committed",
+}
+
+
+def _withdrawn_checks(
+    config: Config, reader: RunReader, records: Sequence[Record]
+) -> dict[str, dict[str, Any]]:
+    """Checks that were taken out of the configuration, and are not out of that of HEAD: they have not passed.
+
+    What was there before is told by HEAD, or without one there by what the run recorded.
+    """
+    committed = reader.read_committed(CONFIGURATION)
+    if committed is None:
+        before = [str(entry["check"]) for entry in records if entry["kind"] == RecordKind.VERIFIED]
+    else:
+        text = committed.decode("utf-8", "replace")
+        before = [] if text == reader.read(CONFIGURATION).text else [*read_config(text).checks]
+    return {name: {"name": name, **WITHDRAWN} for name in before if name not in config.checks}
+
+
+def present_checks(config: Config, reader: RunReader, records: Sequence[Record]) -> dict[str, dict[str, Any]]:
+    """The checks of the root as they stand now, by name, and those taken out of its configuration."""
+    states = {name: reader.read_check(name) for name in config.checks}
+    present = {
+        name: state.data() if state else {"name": name, **NOBODY_LOOKS} for name, state in states.items()
+    }
+    return present | _withdrawn_checks(config, reader, records)
 
 
 def kept_records(phase: str, records: Sequence[Record], *, own: bool = False) -> dict[str, Record]:

@@ -22,7 +22,13 @@ from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
 from ..states import ArtifactStatus, Basis, CheckResult, RecordKind
 from ..vfs.files import digest_of
-from .check_facts import NOBODY_LOOKS, changed_checks, kept_data, kept_records, present_checks
+from .check_facts import (
+    NOBODY_LOOKS,
+    changed_checks,
+    kept_data,
+    kept_records,
+    present_checks,
+)
 from .parameters import LOOSENED, ParameterValue, parameter_value
 
 _NO_PHASE = "the phase is not known yet"
@@ -162,7 +168,7 @@ class RunFacts:
 
     def _checks(self, _: str) -> dict[str, dict[str, Any]]:
         """The checks by name, as they are, or as they were when a phase was reported on."""
-        present = present_checks(list(self.snapshot.config.checks), self.snapshot.reader)
+        present = present_checks(self.snapshot.config, self.snapshot.reader, self.records)
         kept = self._kept_records(self._kept_phase) if self._kept_phase else {}
         self.context.touch(list(kept.values()))
         return {**present, **{name: kept_data(entry) for name, entry in kept.items()}}

@@ -75,6 +75,16 @@ def test_a_gate_that_a_person_skipped_stays_so() -> None:
     assert criterion(run) is True
 
 
+def test_a_check_that_is_taken_out_of_the_configuration_leaves_no_word_behind_it() -> None:
+    none = "checks: {}\n"
+    run = loop().commit().measure("lint", CheckResult.FAILED).write(f"/{CONFIG}", none)
+    assert criterion(run) is False
+    assert "lint is missing" in run.messages("status-drift")[0]
+    assert criterion(run.commit()) is True
+    recorded = quality(loop("quality").measure("lint", CheckResult.PASSED)).write(f"/{CONFIG}", none)
+    assert criterion(recorded) is not True
+
+
 def test_a_pass_counts_on_files_that_passed_and_on_no_others() -> None:
     run = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
     assert (state(run)["consecutivePasses"], state(run)["iteration"]) == (1, 2)

@@ -199,7 +199,8 @@ def test_a_name_that_no_check_has_is_told_and_counts_as_not_passed() -> None:
 
 def test_taking_the_check_itself_out_of_the_configuration_passes_nothing() -> None:
     run = implemented().write(f"/{CONFIG}", ASKED.replace(DECLARED, ""))
-    assert "the root declares no check of that name" in run.refusal("4b", "pass")
+    assert "(missing: the configuration declares it no more" in run.refusal("4b", "pass")
+    assert "the root declares no check of that name" in run.commit().refusal("4b", "pass")
 
 
 @pytest.mark.parametrize(
