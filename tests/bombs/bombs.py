@@ -513,6 +513,24 @@ def reports_whose_guards_use_their_budget(root: Path) -> None:
 
 
 @bomb
+def reports_of_one_moment(root: Path) -> None:
+    """Each that is taken has to be chosen among all that are left."""
+    count = 5_000
+    _with_plan(root, count)
+    write(root, PLAN, plan("".join(map(row, range(count)))).replace("[ ]", "[x]", 1))
+    write(root, ".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")
+    for number in range(1, count):
+        path = f"{PLAN_RUN}/reports/{number}-4a.md"
+        write(root, f"src/{number}.py", "")
+        write(
+            root,
+            path,
+            f"# Task Complete\n\n**Task File**: {number}-a.md\n**Status**: Complete\n\nsrc/{number}.py\n",
+        )
+        os.utime(root / path, (10, 10))
+
+
+@bomb
 def long_reports(root: Path) -> None:
     _with_plan(root)
     spaces = " " * 1_000_000
@@ -699,6 +717,7 @@ def things_that_are_no_files(root: Path) -> None:
 
 # What `check` says of each, as a pattern: a finding, or that its runs can be judged.
 FINDINGS = {
+    "reports-of-one-moment": "budget-exceeded",
     "one-filter": "1 run",
     "filters-over-100000": "budget-exceeded",
     "every-rule-uses-its-budget": "budget-exceeded",
