@@ -82,6 +82,13 @@ class Truth:
         for issue in old["issues"]:
             if issue["id"] not in known:
                 self.issues.pop(issue["id"], None)
+        if is_series:
+            # What was found on the way and fixed on the way stands neither before nor after.
+            applied = new["applied_fixes"]
+            passed = {each["fix_id"] for each in applied if each.get("verification_result") == "pass"}
+            fixed = [fix["issue_ids"] for fix in new["proposed_fixes"] if fix["id"] in passed]
+            for name in {each for names in fixed for each in names} - known:
+                self.issues.pop(name, None)
         for issue in new["issues"]:
             if issue not in old["issues"]:
                 self.issues[issue["id"]] = issue["severity"]
