@@ -100,6 +100,7 @@ _MEANING: Mapping[str, str] = {
     "person": "a person does something", "job": "something is running",
     "any": "any of its elements", "first": "the first of its elements",
     "run": "in the folder of the run", "root": "below .phasekeeper/runs of the root",
+    "checks": "checks that the root declares",
 }  # fmt: skip
 
 
