@@ -22,13 +22,13 @@ NOBODY_LOOKS = {
     "fresh": False,
     "reason": "nobody looks after checks here",
 }
-
-
+"""What guards see of a check where a run is read without a root around it, as from Python."""
 WITHDRAWN = {
     "result": CheckResult.MISSING.value,
     "fresh": False,
     "reason": "the configuration declares it no more, which counts once it is committed",
 }
+"""What guards see of a check that an edit took out of the configuration."""
 
 
 def _withdrawn_checks(

@@ -375,18 +375,18 @@ class RunFacts:
     @cached_property
     def override(self) -> Override:
         """The newest override of a person, as far as it is in force."""
-        reported: set[str] = set()
-        for record in reversed(self.records):
-            if record["kind"] == RecordKind.OVERRIDE:
-                listed = (record["phases"], record["gates"])
-                phases, gates = (frozenset(map(str, e if isinstance(e, list) else ())) for e in listed)
-                if phases & reported:
-                    phases = gates = frozenset()
-                judged_anew = {gate.id for gate in self.workflow.gates.values() if gate.after in reported}
-                return Override(record, not reported, phases, gates - judged_anew, str(record["stage"]))
-            if record["kind"] == RecordKind.REPORT:
-                reported.add(str(record["phase"]))
-        return Override()
+        pattern = {"kind": RecordKind.OVERRIDE.value}
+        newest: Record | None = next(reversed(self.context.records.pick(pattern)), None)
+        if newest is None:
+            return Override()
+        later = self.context.records.since(pattern, {"kind": RecordKind.REPORT.value})
+        reported = {str(each["phase"]) for each in later}
+        listed = (newest["phases"], newest["gates"])
+        phases, gates = (frozenset(map(str, e if isinstance(e, list) else ())) for e in listed)
+        if phases & reported:
+            phases = gates = frozenset()
+        judged_anew = {gate.id for gate in self.workflow.gates.values() if gate.after in reported}
+        return Override(newest, not reported, phases, gates - judged_anew, str(newest["stage"]))
 
     @cached_property
     def stage(self) -> str:

@@ -147,6 +147,7 @@ class _Judge:
     _subjects: dict[tuple[str, str], object] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     """What all reports of one kind have in common while the run stands as it does."""
+    _first: dict[tuple[int, str], dict[tuple[object, bool], PendingReport]] = field(default_factory=dict)
 
     @property
     def spent(self) -> int:
@@ -221,9 +222,7 @@ class _Judge:
         for entry, subject in pairs:
             reports.setdefault(subject, []).append(entry.report)
         orders = {subject: _Order.of(rivals) for subject, rivals in reports.items() if rivals[1:]}
-        first = [
-            pair for pair in pairs if pair[1] not in orders or orders[pair[1]].lets_first(pair[0].report)
-        ]
+        first = [(e, s) for e, s in pairs if s not in orders or orders[s].lets_first(e.report)]
         if history := next((entry for entry, _ in first if self.past(entry)), None):
             return history
         # A repetition waits until everything new is in: the fix of a task looks like its first report.
@@ -252,13 +251,22 @@ class _Judge:
         """A finding where a failure was saved together with another verdict on the same, without numbers."""
         if entry.report.outcome != "fail":
             return ()
-        subject = self.subject(entry)
-        for other in group:
-            is_numbered = other.report.iteration and entry.report.iteration
-            if other.report.outcome != "fail" and not is_numbered and self.subject(other) == subject:
-                said = f"saved together with {other.path}; the failure stands"
-                return (_finding(entry, "order-uncertain", said),)
-        return ()
+        key = id(group), self.state.facts.stage
+        if key not in self._first:
+            self._first[key] = self._first_verdicts(group)
+        # Two that have numbers are in a certain order.
+        other = self._first[key].get((self.subject(entry), bool(entry.report.iteration)))
+        if other is None:
+            return ()
+        return (_finding(entry, "order-uncertain", f"saved together with {other.path}; the failure stands"),)
+
+    def _first_verdicts(self, group: list[PendingReport]) -> dict[tuple[object, bool], PendingReport]:
+        """Subject → the first report of a group that is no failure; with True, that has no number either."""
+        first: dict[tuple[object, bool], PendingReport] = {}
+        for other in (each for each in group if each.report.outcome != "fail"):
+            for is_unnumbered in (False,) if other.report.iteration else (False, True):
+                first.setdefault((self.subject(other), is_unnumbered), other)
+        return first
 
     def turn(self, entry: PendingReport) -> str:
         """The phase the report counts for now, "" when it is not its turn."""
@@ -267,7 +275,7 @@ class _Judge:
     def due_phases(self, entry: PendingReport) -> list[str]:
         """The phases of a report whose turn it is, in its stage and with its tasks."""
         report, stage = entry.report, self.stage_of(entry)
-        key = ("due", report.phases, stage, report.outcome)
+        key = "due", report.phases, stage, report.outcome
         if key not in self._known:
             self._known[key] = self._due_in_stage(report, stage)
         phases: list[str] = self._known[key]
@@ -310,11 +318,8 @@ class _Judge:
 
     def past(self, entry: PendingReport) -> str:
         """The phase of a report that is history: of a finished stage, or of a phase the run is past."""
-        phase, stage, is_failure = (
-            entry.report.phases[0],
-            self.stage_of(entry),
-            entry.report.outcome in FAILURES,
-        )
+        phase, stage = entry.report.phases[0], self.stage_of(entry)
+        is_failure = entry.report.outcome in FAILURES
         key = ("past", phase, stage, is_failure)
         if key not in self._known:
             self._known[key] = self._past(phase, stage, is_failure)

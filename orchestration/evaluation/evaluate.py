@@ -254,11 +254,8 @@ class _Assembler:
         if gate.status is GateStatus.NOT_REACHED:
             return gate
         pairs = [*zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)]
-        facts, evidence, bases = (
-            self.facts.facts_of_phase(self.workflow.gates[gate.id].after),
-            self.evidence,
-            self.bases,
-        )
+        facts = self.facts.facts_of_phase(self.workflow.gates[gate.id].after)
+        evidence, bases = self.evidence, self.bases
         if facts is not self.facts:
             evidence, bases = EvidenceCollector(facts), BasisCollector(facts)
         grounds = [Grounds() if c.met is None else bases.of(d.when) for c, d in pairs]
