@@ -54,8 +54,8 @@ class Truth:
         before, self.state = self.state, state_of(run, FILE)
         records = records_of(run)
         if move == "edit: no journal":
-            # What the commit has is remembered.
-            self.seen = 0
+            # What the commit has is remembered. Of a failure nothing but the loop's own history tells.
+            self.seen, self.has_failed = 0, False
             self._believe(state_of(run, FILE, head=True))
         elif move in ("person: commits", "person: accepts the state"):
             self._believe(self.state)
@@ -68,13 +68,11 @@ class Truth:
             for record in records[self.seen :]:
                 self._take(record)
             self.seen = len(records)
-        elif not records:
-            # Of a failure nothing but the loop's own history tells.
-            self.has_failed = self._shows_failure()
 
-    def _shows_failure(self) -> bool:
+    def _is_failed(self) -> bool:
+        """True if a report or the loop's own history tells of a failure in this pass."""
         entries = (each for each in self.state["history"] if each.get("iteration") == self.state["iteration"])
-        return any(each.get("result") == "error" for each in entries)
+        return self.has_failed or any(each.get("result") == "error" for each in entries)
 
     def _believe(self, state: Mapping[str, Any]) -> None:
         """Take a state as it stands, since a person has it in the commit."""
@@ -141,7 +139,7 @@ class Truth:
         gates = self._known(self.state)[1].values()
         nothing_to_run = all(gate["status"] == "skipped" for gate in gates)
         is_run = self.is_run or self.is_moved or nothing_to_run
-        return not [*self._unmet()] and not self.has_failed and is_run
+        return not [*self._unmet()] and not self._is_failed() and is_run
 
     def _severe(self) -> list[str]:
         items = self._known(self.state)[0].items()
@@ -157,7 +155,7 @@ class Truth:
                 yield "complete without enough passes in a row"
         if gates.get("iteration") == "passed" and unmet:
             yield f"gate iteration passed although {unmet[0]}"
-        if gates.get("iteration") == "passed" and self.has_failed:
+        if gates.get("iteration") == "passed" and self._is_failed():
             yield "gate iteration passed although a phase failed in this pass"
         is_resolved = all(name in self.resolved for name in self._severe())
         if self._severe() and not is_resolved and evaluation.status == "active":
