@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .journal import Record
@@ -29,7 +29,7 @@ def read_baseline(records: Sequence[Record]) -> RatchetBaseline:
     Elements of a list come in its order, as far as records tell it. Cost: linear in what the records keep.
     """
     state: dict[_Names, Any] = {}
-    inserted: dict[_Names, list[_Names]] = {}
+    order: _Order | None = None
     parameters: dict[str, Any] = {}
     head: str | None = None
     for entry in records:
@@ -40,28 +40,52 @@ def read_baseline(records: Sequence[Record]) -> RatchetBaseline:
             path, parameter = item.get("path"), item.get("parameter")
             if isinstance(path, list):
                 names = tuple(map(str, path))
-                following = (*names[:-1], str(item.get("before")))
-                if names not in state and following in state:
-                    inserted.setdefault(following, []).append(names)
+                if "before" in item:
+                    order = order or _Order(state)
+                if order:
+                    order.put(names, (*names[:-1], str(item["before"])) if "before" in item else None)
                 state[names] = item.get("value")
             elif isinstance(parameter, str):
                 parameters[parameter] = item.get("value")
             elif isinstance(item.get("head"), str):
                 head = item["head"]
-    return RatchetBaseline(_in_order(state, inserted) if inserted else state, parameters, head)
+    if order:
+        state = {names: state[names] for names in order.names()}
+    return RatchetBaseline(state, parameters, head)
 
 
-def _in_order(state: Mapping[_Names, Any], inserted: Mapping[_Names, Sequence[_Names]]) -> dict[_Names, Any]:
-    """The values, each behind those that were inserted before it; `inserted` has no circle."""
-    moved = {names for several in inserted.values() for names in several}
-    ordered: dict[_Names, Any] = {}
-    # What is on top comes next: first all that was inserted before it, then itself.
-    waiting = [(names, False) for names in reversed([*state]) if names not in moved]
-    while waiting:
-        names, is_due = waiting.pop()
-        if is_due or names not in inserted:
-            ordered[names] = state[names]
-        else:
-            waiting.append((names, True))
-            waiting += [(each, False) for each in reversed(inserted[names])]
-    return ordered
+class _Order:
+    """A linked list of names: one is put at its end, or before another, in constant time."""
+
+    def __init__(self, first: Iterable[_Names]) -> None:
+        self._behind: dict[_Names, _Names] = {_END: _END}
+        self._ahead: dict[_Names, _Names] = {_END: _END}
+        for names in first:
+            self.put(names, None)
+
+    def put(self, names: _Names, before: _Names | None) -> None:
+        """Put a name before another one, one that is known already too; at the end where there is none."""
+        is_known = names in self._behind
+        if before == names or before not in self._behind:
+            before = None
+        if is_known and before is None:
+            return
+        if is_known:
+            self._join(self._ahead[names], self._behind[names])
+        following = before or _END
+        self._join(self._ahead[following], names)
+        self._join(names, following)
+
+    def names(self) -> Iterator[_Names]:
+        """The names in their order."""
+        names = self._behind[_END]
+        while names != _END:
+            yield names
+            names = self._behind[names]
+
+    def _join(self, ahead: _Names, behind: _Names) -> None:
+        self._behind[ahead], self._ahead[behind] = behind, ahead
+
+
+_END: _Names = ()
+"""What is before the first and behind the last of an order; a path has a name at least."""

@@ -13,6 +13,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import getitem
 from typing import Any
 
@@ -54,6 +55,33 @@ def known_behind(
     nearest = _nearest_behind(values, known)
     new = ((names, name) for names, name in nearest.items() if name and names not in known)
     return {names: name for names, name in new if _is_element(declared, names)}
+
+
+def moved_elements(
+    declared: StateFile, values: Mapping[_Names, Any], known: Mapping[_Names, Any]
+) -> dict[_Names, str]:
+    """Known element of a list that stands elsewhere than it did -> the one behind it, the last ones first."""
+    moved: dict[_Names, str] = {}
+    were = _siblings(known, values)
+    for parent, now in _siblings(values, known).items():
+        before = were[parent]
+        if now == before or not _is_element(declared, now[0]):
+            continue
+        pairs = zip(reversed(now), reversed(before), strict=True)
+        alike = next(number for number, (one, other) in enumerate(pairs) if one != other)
+        # What is behind them all stays where it is.
+        following = [*reversed(now[: len(now) - alike + 1])] if alike else [*reversed(now)]
+        moved |= {names: behind[-1] for behind, names in pairwise(following)}
+    return moved
+
+
+def _siblings(values: Mapping[_Names, Any], among: Mapping[_Names, Any]) -> dict[_Names, list[_Names]]:
+    """The names before the last -> those names in order that the other values have too."""
+    found: dict[_Names, list[_Names]] = {}
+    for names in values:
+        if names in among:
+            found.setdefault(names[:-1], []).append(names)
+    return found
 
 
 def _is_element(declared: StateFile, names: _Names) -> bool:

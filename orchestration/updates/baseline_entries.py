@@ -11,7 +11,7 @@ from ..journal.baseline import MOST_VALUES
 from ..journal.journal import Record
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE, Snapshot
-from ..snapshot.state_ratchets import committed_digest, known_behind, state_values
+from ..snapshot.state_ratchets import committed_digest, known_behind, moved_elements, state_values
 from ..states import RecordKind
 
 _Entries = list[dict[str, Any]]
@@ -44,7 +44,9 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
         behind = known_behind(declared, counted, {**known, **written})
         behind |= known_behind(declared, written, known)
         places = {each: {"before": name} for each, name in behind.items()}
-        differing = [{"path": [*each], "value": kept[each], **places.get(each, {})} for each in new]
+        moved = moved_elements(declared, written, known)
+        differing = [{"path": [*each], "value": kept[each], "before": name} for each, name in moved.items()]
+        differing += ({"path": [*each], "value": kept[each], **places.get(each, {})} for each in new)
     for name, parameter in facts.workflow.parameters.items():
         is_accepted = answered == DEFINITION or is_begin
         value = facts.parameter(name).asked if is_accepted else facts.parameter(name).value

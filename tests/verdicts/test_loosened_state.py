@@ -12,6 +12,7 @@ from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.confirmation import confirmation
 
+from tests.verdicts.models.json_state import state_of
 from tests.verdicts.runs import Run, built_in
 
 LOOP = "loop.state.json"
@@ -295,3 +296,20 @@ def test_a_step_that_an_edit_took_away_is_put_back_where_it_stood() -> None:
     assert (
         "the last result is warning" in run.write("session.json", newest_is_gone).evaluation.suggestion.reason
     )
+
+
+def test_a_step_whose_id_an_edit_used_again_is_put_back_where_the_last_report_left_it() -> None:
+    run = Run(built_in("component-design"), ".phasekeeper/sessions/S")
+    empty = session() | {"child_sessions": [], "state": {}}
+    forged = {"id": "x", "command": {"module": "Initialize"}, "result": {"status": "ok"}}
+    run.write("session.json", {**empty, "interactions": [forged]})
+    run.report("Initialize", "warning", message="the disk is nearly full")
+    steps = state_of(run, "session.json")["interactions"]
+    run.write("session.json", {**empty, "interactions": [forged, *steps]})
+    run.report("Initialize", "ok", message="there is room again")
+    newest = state_of(run, "session.json")["interactions"][:1]
+    reason = run.evaluation.suggestion.reason
+    assert "the last result is warning" not in reason
+    run.write("session.json", {**empty, "interactions": newest})
+    assert "state-loosened" in run.codes()
+    assert run.evaluation.suggestion.reason == reason

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.compiler import compile_definition
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.ratchets import Ratchet
@@ -14,7 +16,7 @@ from phasekeeper.orchestration.journal.baseline import read_baseline
 from phasekeeper.orchestration.journal.journal import record
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
-from phasekeeper.orchestration.snapshot.state_ratchets import state_values
+from phasekeeper.orchestration.snapshot.state_ratchets import moved_elements, state_values
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 
 RATCHETS = """
@@ -159,3 +161,21 @@ def test_elements_of_a_baseline_come_in_the_order_of_their_list() -> None:
     more = [[kept("5", before="4")], [kept("0"), kept("3"), kept("6", before="gone")]]
     baseline = read_baseline([record(held=held) for held in (*newest_first, *more)])
     assert [names[-1] for names in baseline.state] == ["5", "4", "3", "2", "1", "0", "6"]
+
+
+@given(st.lists(st.permutations("abcdef"), min_size=3, max_size=3))
+def test_elements_that_were_moved_stand_where_the_newest_record_had_them(orders: list[list[str]]) -> None:
+    records = [record(held=[{"path": ["list", name], "value": True} for name in orders[0]])]
+    for order in orders[1:]:
+        known = read_baseline(records).state
+        values = {("list", name): True for name in order}
+        moved = moved_elements(OWN.state, values, known) if OWN.state else {}
+        held = [{"path": [*names], "value": True, "before": behind} for names, behind in moved.items()]
+        records.append(record(held=held))
+        assert [*read_baseline(records).state] == [*values]
+
+
+def test_only_elements_of_a_list_have_an_order() -> None:
+    assert OWN.state
+    here, there = {("map", "a"): True, ("map", "b"): True}, {("map", "b"): True, ("map", "a"): True}
+    assert moved_elements(OWN.state, here, there) == {}
