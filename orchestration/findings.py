@@ -226,7 +226,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         Severity.WARNING,
         "a root takes so long that a server shows its changes after those of others",
     ),
-    "quality-mismatch": (Severity.WARNING, "the recorded quality gate contradicts the recorded issues"),
+    "quality-mismatch": (
+        Severity.WARNING,
+        "the recorded quality gate contradicts the recorded issues, or checks",
+    ),
     "session-inconsistent": (Severity.WARNING, "a session's status contradicts its own last result"),
     "state-loosened": (
         Severity.ERROR,

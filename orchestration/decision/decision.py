@@ -175,7 +175,7 @@ class _Procedure:
         if not places:
             self.report(rule.warn, reason, data=data)
         for names in places:
-            path, span = self.facts.place(list(map(str, names)))
+            path, span = self.facts.place([each if type(each) is int else str(each) for each in names])
             where = path or self.facts.snapshot.run
             self.findings.append(make_finding(rule.warn, where, reason, span, data=data))
 

@@ -395,12 +395,12 @@ class RunFacts:
         outcome = self.context.value(expression) if expression else Outcome("")
         return str(outcome.value) if outcome.error is None else ""
 
-    def place(self, path: Sequence[str]) -> tuple[str | None, Span | None]:
+    def place(self, path: Sequence[str | int]) -> tuple[str | None, Span | None]:
         """The file and range where a value that a guard reads stands, by its path."""
-        head = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
+        head = str(path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0])
         state = self.snapshot.state
         if head == "checks":
-            check = self.snapshot.config.checks.get(path[1]) if len(path) > 1 else None
+            check = self.snapshot.config.checks.get(str(path[1])) if len(path) > 1 else None
             return CONFIGURATION, check.span if check else None
         if head == "state" and state:
             return state.path, self.snapshot.reader.span(state, path[1:])

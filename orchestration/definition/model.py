@@ -78,7 +78,7 @@ class Rule:
     warn: str = key(TEXT, "give a finding of that code")
     at: Expression | None = key(
         cel("list"),
-        "with `warn`: places in the state or an artifact, each a list of names; else that of the phase",
+        "with `warn`: places in the state or an artifact, each a list of names and numbers; else the phase's",
     )
     set: Mapping[str, Expression] = key(_WRITES, "written when the rule wins after a report")
 

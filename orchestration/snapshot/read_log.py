@@ -333,9 +333,9 @@ class RunReader:
                 self.parsed.note(key, file.size)
         return self.parsed[key]
 
-    def span(self, artifact: ArtifactState, path: Sequence[str]) -> Span | None:
+    def span(self, artifact: ArtifactState, path: Sequence[str | int]) -> Span | None:
         """The place of a value in a file; looked for once for each content."""
-        key = (f"span of {artifact.kind}", "\0".join((self.reads.get(artifact.path, ""), *path)))
+        key = (f"span of {artifact.kind}", "\0".join((self.reads.get(artifact.path, ""), *map(repr, path))))
         if key not in self.parsed:
             self.parsed[key] = artifact.span(path)
         return self.parsed[key]

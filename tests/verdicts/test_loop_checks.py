@@ -8,24 +8,18 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.states import CheckResult
 
-from tests.verdicts.runs import CONFIG, Run, built_in
+from tests.verdicts.loops import loop
+from tests.verdicts.runs import CONFIG, Run
 
 BAD = [each for each in CheckResult if each is not CheckResult.PASSED]
 GATES = {"lint": {"status": "passed"}, "docs": {"status": "skipped"}}
 STATE = ".claude/state/loop.state.json"
 
 
-def loop(phase: str = "evaluate", *, declared: str = "lint", **state: Any) -> Run:
-    """A loop in its first pass, with a gate that says passed, in a root that declares a check."""
+def gated(phase: str = "evaluate", *, declared: str = "lint", **state: Any) -> Run:
+    """A loop with a gate that says passed, in a root that declares a check."""
     config = f"checks: {{{declared}: {{run: [a]}}}}\n"
-    run = Run(built_in("phase-loop"), ".claude/state").write(f"/{CONFIG}", config)
-    start = {"seq": 1, "kind": "start", "workflow": "phase-loop", "at": run.now.isoformat()}
-    made = {
-        "version": "2.0", "iteration": 1, "phase": phase, "status": "running", "consecutivePasses": 0,
-        "workQueue": [], "gates": GATES, "history": [],
-    }  # fmt: skip
-    run.write(".phasekeeper/journal.jsonl", f"{json.dumps(start)}\n")
-    return run.write("loop.state.json", {**made, **state})
+    return loop(phase, config=config, **{"gates": GATES, **state})
 
 
 def quality(run: Run) -> Run:
@@ -48,7 +42,7 @@ def criterion(run: Run) -> bool | None:
 
 @pytest.mark.parametrize("result", list(CheckResult))
 def test_a_gate_is_what_the_check_of_its_name_says(result: CheckResult) -> None:
-    run = loop().measure("lint", result)
+    run = gated().measure("lint", result)
     assert criterion(run) is (result is CheckResult.PASSED)
     found = run.messages("status-drift")
     assert bool(found) == (result is not CheckResult.PASSED)
@@ -59,44 +53,44 @@ def test_a_gate_is_what_the_check_of_its_name_says(result: CheckResult) -> None:
 
 @pytest.mark.parametrize("word", ["pending", "failed", "running"])
 def test_a_check_that_passed_needs_no_word(word: str) -> None:
-    run = loop(gates={"lint": {"status": word}}).measure("lint", CheckResult.PASSED)
+    run = gated(gates={"lint": {"status": word}}).measure("lint", CheckResult.PASSED)
     assert criterion(run) is True
     assert run.messages("status-drift") == []
 
 
 def test_a_gate_without_a_check_of_its_name_is_what_the_state_says() -> None:
-    run = loop(declared="tests").measure("tests", CheckResult.FAILED)
+    run = gated(declared="tests").measure("tests", CheckResult.FAILED)
     assert criterion(run) is True
     assert run.messages("status-drift") == []
 
 
 def test_a_gate_that_a_person_skipped_stays_so() -> None:
-    run = loop(declared="docs").measure("docs", CheckResult.FAILED)
+    run = gated(declared="docs").measure("docs", CheckResult.FAILED)
     assert criterion(run) is True
 
 
 def test_a_check_that_is_taken_out_of_the_configuration_leaves_no_word_behind_it() -> None:
     none = "checks: {}\n"
-    run = loop().commit().measure("lint", CheckResult.FAILED).write(f"/{CONFIG}", none)
+    run = gated().commit().measure("lint", CheckResult.FAILED).write(f"/{CONFIG}", none)
     assert criterion(run) is False
     assert "lint is missing" in run.messages("status-drift")[0]
     assert criterion(run.commit()) is True
-    recorded = quality(loop("quality").measure("lint", CheckResult.PASSED)).write(f"/{CONFIG}", none)
+    recorded = quality(gated("quality").measure("lint", CheckResult.PASSED)).write(f"/{CONFIG}", none)
     assert criterion(recorded) is not True
 
 
 def test_a_pass_counts_on_files_that_passed_and_on_no_others() -> None:
-    run = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
+    run = quality(gated("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
     assert (state(run)["consecutivePasses"], state(run)["iteration"]) == (1, 2)
     for result in BAD:
-        other = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa"))
+        other = quality(gated("quality").measure("lint", CheckResult.PASSED, "aa"))
         other.measure("lint", result, "bb").report("evaluate", "ok")
         assert (state(other)["consecutivePasses"], state(other)["iteration"]) == (0, 2)
 
 
 def second_pass() -> Run:
     """A loop that lacks one pass, whose gates ran and passed on the files as they were."""
-    run = quality(loop("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
+    run = quality(gated("quality").measure("lint", CheckResult.PASSED, "aa")).report("evaluate", "ok")
     for step in ("classify", "contextualize", "assess", "plan", "execute", "verify"):
         run.report(step, "ok", data={})
     return quality(run)

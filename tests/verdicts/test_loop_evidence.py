@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,24 +10,17 @@ import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.updates.commands import CommandRefused
 
+from tests.verdicts.loops import TUNING, loop, tuned
 from tests.verdicts.runs import Run, built_in, filled_data
 
-TUNING = ".workflow/.scratchpad/skill-tuning-t"
 GATES = {"lint": {"status": "pending"}, "tests": {"status": "pending"}, "docs": {"status": "skipped"}}
 ITEM = {"id": "W1", "priority": "S2", "title": "a form", "status": "pending"}
 VERDICTS = {"lint": {"status": "passed"}, "tests": {"status": "passed"}}
 
 
-def loop(phase: str = "classify", **state: Any) -> Run:
-    """A loop in its first pass that was begun by a command."""
-    run = Run(built_in("phase-loop"), ".claude/state")
-    start = {"seq": 1, "kind": "start", "workflow": "phase-loop", "at": run.now.isoformat()}
-    made = {
-        "version": "2.0", "iteration": 1, "phase": phase, "status": "running", "consecutivePasses": 0,
-        "workQueue": [], "gates": GATES, "history": [],
-    }  # fmt: skip
-    run.write(".phasekeeper/journal.jsonl", f"{json.dumps(start)}\n")
-    return run.write("loop.state.json", {**made, **state})
+def gated(phase: str = "classify", **state: Any) -> Run:
+    """A loop with gates that nobody ran yet."""
+    return loop(phase, **{"gates": GATES, **state})
 
 
 def updates(**wanted: Any) -> dict[str, Any]:
@@ -62,7 +54,7 @@ def tuning() -> Run:
     return Run(workflow, TUNING).write("state.json", begun)
 
 
-@pytest.mark.parametrize("begun", [loop, tuning])
+@pytest.mark.parametrize("begun", [gated, tuning])
 def test_an_honest_run_ends_by_what_it_is_told(begun: Callable[[], Run]) -> None:
     assert walked(begun(), honest=True).standing == "complete stop"
 
@@ -70,7 +62,7 @@ def test_an_honest_run_ends_by_what_it_is_told(begun: Callable[[], Run]) -> None
 @pytest.mark.parametrize(
     ("begun", "first"),
     [
-        (loop, "quality ok needs that these files exist: .claude/state/gates/pass-1.md"),
+        (gated, "quality ok needs that these files exist: .claude/state/gates/pass-1.md"),
         (tuning, f"action-analyze-requirements ok needs that these files exist: {TUNING}/requirement-"),
     ],
 )  # fmt: skip
@@ -82,7 +74,7 @@ def test_a_run_is_not_ended_by_reports_alone(begun: Callable[[], Run], first: st
 
 def test_each_pass_runs_its_gates_anew() -> None:
     run = (
-        loop("quality")
+        gated("quality")
         .write("gates/pass-1.md", "all pass\n")
         .report("quality", "ok", **updates(gates=VERDICTS))
     )
@@ -97,7 +89,7 @@ def test_each_pass_runs_its_gates_anew() -> None:
 
 def test_the_gates_of_the_pass_before_do_not_count() -> None:
     run = (
-        loop("quality")
+        gated("quality")
         .write("gates/pass-1.md", "all pass\n")
         .report("quality", "ok", **updates(gates=VERDICTS))
     )
@@ -110,7 +102,7 @@ def test_the_gates_of_the_pass_before_do_not_count() -> None:
 
 @pytest.mark.parametrize("phase", ["execute", "verify"])
 def test_an_item_is_done_with_a_file_that_was_changed_in_this_pass(phase: str) -> None:
-    run = loop(phase, workQueue=[ITEM])
+    run = gated(phase, workQueue=[ITEM])
     done = {"workQueue": [{**ITEM, "status": "done"}]}
     assert "it names the files that were changed" in run.refusal(phase, "ok", **updates(**done))
     data = {"files": ["src/form.py"], "stateUpdates": done}
@@ -119,7 +111,7 @@ def test_an_item_is_done_with_a_file_that_was_changed_in_this_pass(phase: str) -
 
 
 def test_a_file_of_the_pass_before_is_no_work_of_this_one() -> None:
-    run = loop("evaluate", workQueue=[ITEM]).write("/src/form.py", "FORM = 1\n").report("evaluate", "ok")
+    run = gated("evaluate", workQueue=[ITEM]).write("/src/form.py", "FORM = 1\n").report("evaluate", "ok")
     run.report("classify", "ok", next="execute")
     done = {"files": ["src/form.py"], "stateUpdates": {"workQueue": [{**ITEM, "status": "done"}]}}
     assert "a file was changed since evaluate ok: src/form.py" in run.refusal("execute", "ok", data=done)
@@ -132,14 +124,6 @@ def test_a_file_of_the_pass_before_is_no_work_of_this_one() -> None:
 # ---- skill-tuning
 
 AREAS = ("context", "memory", "dataflow", "agent", "docs", "token_consumption")
-
-
-def tuned(**state: Any) -> Run:
-    """A tuning in its first iteration whose requirements are analysed."""
-    made = {"status": "running", "target_skill": {"name": "s"}, "diagnosis": {}, "focus_areas": ["context"]}
-    done = {"completed_actions": ["action-init", "action-analyze-requirements"]}
-    run = Run(built_in("skill-tuning"), TUNING)
-    return run.write("state.json", {**made, **done, **state})
 
 
 @pytest.mark.parametrize("area", AREAS)
