@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .shapes import BOOL, TEXT, Shape, key, list_of, map_of, struct, word
 
 ABSENT = "absent"
 """Among the words of an order: no value at all."""
+_MOST_KEPT = 2048
 
 
 def normal_word(word: str) -> str:
     """A word as vocabularies compare it: trimmed, without case, `-`, `_` and blanks alike."""
     return "-".join(word.casefold().replace("-", " ").replace("_", " ").split())
+
+
+@lru_cache(_MOST_KEPT)
+def normal_words(words: tuple[str, ...]) -> frozenset[str]:
+    """The words of a vocabulary, each as `normal_word` has it. Definitions have few of them."""
+    return frozenset(map(normal_word, words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +97,7 @@ def ratchet_of(said: str | Ratchet) -> Ratchet:
     return SHORT[said] if isinstance(said, str) else said
 
 
+@lru_cache(_MOST_KEPT)
 def parts_of(declared: str) -> tuple[str, ...]:
     """The parts of a declared path; "[]" is each element of a list, "*" each value of a map."""
     return tuple(declared.replace("[]", ".[]").split("."))

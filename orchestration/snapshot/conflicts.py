@@ -9,7 +9,7 @@ from itertools import islice
 
 from ..findings import Problem, Span
 from .read_log import ArtifactState, RunReader
-from .word_lists import Path, normal_word, parts_of, values_at
+from .word_lists import Path, normal_word, normal_words, parts_of, values_at
 
 MOST_CONFLICTS = 20
 """So many contradictions of one kind are told."""
@@ -54,9 +54,8 @@ def with_conflicts(
                 against = ", ".join(other.seen_from(place) for other in places if other is not place)
                 message = f"{place}, but {against}; the worse counts"
                 reader.add_findings(place.file.path, [Problem("artifact-contradictory", message, place.span)])
-    return {
-        name: file._replace(contradicted=tuple(contradicted.get(name, ()))) for name, file in files.items()
-    }
+    told = {name: files[name]._replace(contradicted=tuple(paths)) for name, paths in contradicted.items()}
+    return {**files, **told}
 
 
 def _conflicts(
@@ -65,12 +64,11 @@ def _conflicts(
     files: Mapping[str, ArtifactState],
 ) -> Iterator[list[_Place]]:
     """The places that stand against each other, one for each side."""
-    found = [
-        list(_places(files.get(name), parts, known))
-        for (name, parts), known in zip(sides, words, strict=True)
-    ]
-    if not all(found):
-        return
+    found: list[list[_Place]] = []
+    for (name, parts), known in zip(sides, words, strict=True):
+        found.append(list(_places(files.get(name), parts, known)))
+        if not found[-1]:
+            return
     rest: list[tuple[int, dict[Path, _Place]]] = []
     for (name, parts), places in zip(sides[1:], found[1:], strict=True):
         alike = _alike(sides[0][1], parts) if name == sides[0][0] else 0
@@ -84,7 +82,7 @@ def _conflicts(
 def _places(file: ArtifactState | None, parts: tuple[str, ...], words: tuple[str, ...]) -> Iterator[_Place]:
     if file is None or not file.valid:
         return
-    known = {normal_word(word) for word in words}
+    known = normal_words(words)
     for path, value in values_at(file.raw, parts):
         is_word = isinstance(value, str) and normal_word(value) in known
         if is_word or (not isinstance(value, str) and json.dumps(value) in known) or (ANY in known and value):

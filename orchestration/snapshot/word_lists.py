@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from ..definition.ratchets import normal_word, parts_of
+from ..definition.ratchets import normal_word, normal_words, parts_of
 from ..findings import Problem, Span
 from ..suggestions import did_you_mean, misspelling
 from .read_log import ArtifactState
@@ -33,7 +33,7 @@ def unknown_words(
     paths: list[tuple[str, ...]] = []
     for declared, known in words.items():
         parts = parts_of(declared)
-        normal = {normal_word(word) for word in known}
+        normal = normal_words(known)
         wrong = (
             (path, value)
             for path, value in values_at(data, parts)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 _MOST_BYTES = 4096
+_MOST_REPOSITORIES = 64
 
 
 def toplevel(path: Path) -> Path | None:
@@ -57,41 +59,52 @@ def head_of(root: Path) -> Head:
     A branch is a file of its own, a line in `packed-refs`, or in tables (`reftable`) whose list changes with
     them.
     """
-    git = next((path for folder in (root, *root.parents) if (path := _git_folder(folder / ".git"))), None)
+    git = next((path for folder in (root, *root.parents) if (path := _git_folder(str(folder)))), None)
     if git is None:
         return Head((), frozenset({root / ".git"}))
-    head = _text(git / "HEAD").strip()
-    common = git / (_text(git / "commondir").strip() or ".")
-    places = [git / "HEAD", common / "packed-refs", common / "reftable" / "tables.list"]
+    common = _below(git, _text(f"{git}/commondir").strip() or ".")
+    places = [f"{git}/HEAD", f"{common}/packed-refs", f"{common}/reftable/tables.list"]
+    states = [_state(place) for place in places]
+    head = states[0].strip() if isinstance(states[0], str) else ""
     branch = head.removeprefix("ref: ")
     if branch != head and ".." not in branch.split("/"):
-        places.append(common / branch)
-    normal = [Path(os.path.normpath(place)) for place in places]
-    return Head((git, *(_state(place) for place in normal)), frozenset(normal))
+        places.append(_below(common, branch))
+        states.append(_state(places[-1]))
+    return Head((git, *states), _paths(tuple(places)))
 
 
-def _git_folder(dot_git: Path) -> Path | None:
+@lru_cache(_MOST_REPOSITORIES)
+def _paths(places: tuple[str, ...]) -> frozenset[Path]:
+    return frozenset(Path(os.path.normpath(place)) for place in places)
+
+
+def _below(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
+
+
+def _git_folder(folder: str) -> str | None:
     """The git directory that `.git` is, or that it names where it is a file (a worktree, a submodule)."""
+    dot_git = os.path.join(folder, ".git")  # noqa: PTH118
     try:
-        if dot_git.is_dir():
+        if stat.S_ISDIR(os.stat(dot_git).st_mode):  # noqa: PTH116
             return dot_git
-    except OSError:
+    except (OSError, ValueError):
         return None
     target = _text(dot_git).removeprefix("gitdir: ").strip()
-    return dot_git.parent / target if target else None
+    return _below(folder, target) if target else None
 
 
-def _state(place: Path) -> object:
+def _state(place: str) -> object:
     """A mark of one state of a file: its text where it is small, else inode, size and time."""
     try:
-        status = place.stat()
-    except OSError:
+        status = os.stat(place)  # noqa: PTH116
+    except (OSError, ValueError):
         return None
     small = _text(place) if status.st_size <= _MOST_BYTES else ""
     return small or (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     # A pipe in the place of a file does not block whoever looks.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:

@@ -362,8 +362,10 @@ class Worker(threading.Thread):
         """
         if why := self._memory_exceeded():
             raise UsageError(f"{path} is not opened: {why}")
-        paths = tuple(workspace.root for workspace in open_path(path).workspaces)
-        roots = [self._roots.get(root) or self._begin_root(root, progress) for root in paths]
+        found = [workspace.root for workspace in open_path(path).workspaces]
+        roots = [self._roots.get(root) or self._begin_root(root, progress) for root in found]
+        # The same objects for all who have it open: they are keys, looked up for each of them with each save.
+        paths = tuple(root.live.root for root in roots)
         opened += paths
 
         unready = [root for root in roots if not root.is_scanned]

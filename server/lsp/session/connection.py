@@ -71,7 +71,7 @@ class Connection:
         unsaved = UnsavedEvaluator(engine.evaluate_unsaved, self.spawn, self.documents_of, self._on_evaluated)
         self.evaluate_unsaved = unsaved.evaluate
         send = partial(self.protocol.send_encoded, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        self._publisher = Publisher(self.documents, self.innermost_root, self._spelling, send)
+        self._publisher = Publisher(self.documents, self._speaks_of, self._spelling, send)
         send_change = partial(self.protocol.send_encoded, "phasekeeper/changed")
         self._feed = ChangeFeed(self._shared_root, lambda: self._publisher.wait_for_rest(), send_change)
         self.spawn(self._publisher.run(writer.drain))
@@ -312,7 +312,8 @@ class Connection:
         self._reopen_folders(change.root)
         self._queue_change(change)
         self._refresh_lenses()
-        self.evaluate_unsaved(view)
+        if self.documents or view.unsaved or view.linted:
+            self.evaluate_unsaved(view)
 
     def _on_evaluated(self, view: RootView, touched: Iterable[str]) -> None:
         self._publisher.publish(view, touched)
@@ -360,6 +361,12 @@ class Connection:
         """The innermost root that a file lies in: of roots in one another that one speaks of it."""
         around = [root for root in self.views if path.is_relative_to(root)]
         return self.views[max(around, key=lambda root: len(root.parts))] if around else None
+
+    def _speaks_of(self, view: RootView, path: str) -> bool:
+        """Whether a view is that of the innermost root that a file of its own root lies in."""
+        if len(self.views) == 1:
+            return self.views.get(view.root) is view
+        return self.innermost_root(view.root / path) is view
 
     async def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
         """The root and the run that a request names, as its files are now; None for one that is not there.

@@ -44,11 +44,11 @@ class Publisher:
     def __init__(
         self,
         documents: OpenDocuments,
-        innermost_root: Callable[[Path], RootView | None],
+        speaks_of: Callable[[RootView, str], bool],
         spelling_of: Callable[[Path], Spelling],
         send: Callable[[bytes], None],
     ) -> None:
-        self._documents, self._innermost_root = documents, innermost_root
+        self._documents, self._speaks_of = documents, speaks_of
         self._spelling_of, self._send = spelling_of, send
         self._pending: dict[_Key, _Pending] = {}
         # What was sent last of each file that has diagnostics.
@@ -118,11 +118,12 @@ class Publisher:
         own: dict[_Key, _Pending] = {}
         for key, (view, text) in batch.items():
             root, path = key
-            if view is None or self._innermost_root(root / path) is not view:
+            if view is None or not self._speaks_of(view, path):
                 self._send_changed(key, None)
                 continue
             encoded = view.shared.diagnostics(path, spellings[root])
-            if encoded and view.is_shared(path) and open_paths.isdisjoint(root / p for p in encoded.paths):
+            is_open = encoded and open_paths and any(root / each in open_paths for each in encoded.paths)
+            if encoded and not is_open and view.is_shared(path):
                 self._send_changed(key, encoded)
             else:
                 own[key] = view, text
@@ -176,7 +177,7 @@ class Publisher:
     def _send_changed(self, key: _Key, encoded: EncodedDiagnostics | None) -> None:
         """Send a file's diagnostics where they differ from what the editor has; None takes them back."""
         root, path = key
-        document = self._documents.at(root / path)
+        document = self._documents.at(root / path) if self._documents else None
         uri = encoded.uri if encoded else self._documents.uri(root / path)
         array = encoded.array if encoded else _NONE
         before = self._published.pop(key, None)

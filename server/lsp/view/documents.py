@@ -56,6 +56,9 @@ class OpenDocuments:
     def __iter__(self) -> Iterator[OpenDocument]:
         return iter(tuple(self._open.values()))
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def get(self, uri: str) -> OpenDocument | None:
         return self._open.get(uri)
 
