@@ -28,7 +28,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/result": "journal plans",
     "orchestration/snapshot": "expressions formats markdown vfs journal plans evidence definition",
     "orchestration/decision": "expressions vfs journal plans evidence definition result snapshot",
-    "orchestration/evaluation": "expressions vfs journal plans definition result snapshot decision",
+    "orchestration/evaluation": "expressions vfs journal plans evidence definition result snapshot decision",
     "orchestration/lint": "expressions formats journal plans definition",
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
@@ -58,7 +58,7 @@ DIRECTIONS: dict[str, str] = {
     "server/lsp/session": "ENGINE disk workspace live lsp/view",
     "server/lsp/requests": "ENGINE TOOLS disk workspace live lsp/view lsp/features lsp/session",
     "server/lsp": "live lsp/view lsp/features lsp/session lsp/requests",
-    "server/mcp": "ENGINE TOOLS disk workspace live",
+    "server/mcp": "ENGINE TOOLS disk checks workspace live",
 }
 """Folder → what its modules may import beside the leaf modules of their own top folder.
 

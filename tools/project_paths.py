@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ..orchestration.evaluation.check_summaries import with_changes
 from ..orchestration.findings import Evidence, Finding
-from ..orchestration.result.values import Evaluation, Requirement
+from ..orchestration.result.values import CheckSummary, Evaluation, Requirement
 
 
 def rebase_path(path: str, folder: str) -> str:
@@ -29,6 +30,16 @@ def rebase_evidence(evidence: Sequence[Evidence], folder: str) -> tuple[Evidence
     )
 
 
+def rebase_checks(checks: Iterable[CheckSummary], folder: str) -> tuple[CheckSummary, ...]:
+    """Checks with the paths that they name from the root."""
+    moved: list[CheckSummary] = []
+    for check in checks:
+        changed = [replace(each, path=rebase_path(each.path, folder)) for each in check.changed]
+        place = rebase_path(check.path, folder) if check.path else check.path
+        moved.append(replace(with_changes(check, changed), path=place))
+    return tuple(moved)
+
+
 def _rebase_requirements(needed: Sequence[Requirement], folder: str) -> tuple[Requirement, ...]:
     return tuple(replace(n, paths=tuple(rebase_path(path, folder) for path in n.paths)) for n in needed)
 
@@ -41,7 +52,8 @@ def rebase_evaluation(evaluation: Evaluation, folder: str) -> Evaluation:
     gates = []
     for gate in evaluation.gates:
         criteria = (replace(each, evidence=rebase_evidence(each.evidence, folder)) for each in gate.criteria)
-        gates.append(replace(gate, criteria=tuple(criteria)))
+        checks = rebase_checks(gate.checks, folder)
+        gates.append(replace(gate, criteria=tuple(criteria), checks=checks))
     return replace(
         evaluation,
         run=rebase_path(evaluation.run, folder),

@@ -15,7 +15,7 @@ from ..evidence.check_state import CheckState
 from ..findings import Finding, Problem, finding
 from ..journal.journal import Record, record
 from ..snapshot.read_log import RunReader
-from ..states import CheckResult, RecordKind
+from ..states import ArtifactStatus, CheckResult, RecordKind
 
 NOBODY_LOOKS = {
     "result": CheckResult.MISSING.value,
@@ -29,6 +29,19 @@ WITHDRAWN = {
     "reason": "the configuration declares it no more, which counts once it is committed",
 }
 """What guards see of a check that an edit took out of the configuration."""
+
+
+class ConsultedChecks(dict[str, dict[str, Any]]):
+    """What guards see of checks, by name; `names` are those that an expression looked up."""
+
+    def __init__(self, checks: Mapping[str, dict[str, Any]]) -> None:
+        super().__init__(checks)
+        self.names: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        found = super().__getitem__(name)
+        self.names[name] = None
+        return found
 
 
 def _withdrawn_checks(
@@ -54,6 +67,15 @@ def present_checks(config: Config, reader: RunReader, records: Sequence[Record])
         name: state.data() if state else {"name": name, **NOBODY_LOOKS} for name, state in states.items()
     }
     return present | _withdrawn_checks(config, reader, records)
+
+
+def measured_status(known: Mapping[str, Mapping[str, Any]], names: object) -> ArtifactStatus:
+    """The status of an artifact whose place the named checks take. What cannot be told is missing."""
+    wanted = names if isinstance(names, list) else [""]
+    asked = [known.get(str(each), NOBODY_LOOKS)["result"] for each in wanted]
+    if all(result == CheckResult.PASSED for result in asked):
+        return ArtifactStatus.VALID
+    return ArtifactStatus.STALE if CheckResult.STALE in asked else ArtifactStatus.MISSING
 
 
 def kept_records(phase: str, records: Sequence[Record], *, own: bool = False) -> dict[str, Record]:

@@ -20,13 +20,14 @@ from ..plans.model import Plan
 from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
-from ..states import ArtifactStatus, Basis, CheckResult, RecordKind
+from ..states import ArtifactStatus, Basis, RecordKind
 from ..vfs.files import digest_of
 from .check_facts import (
-    NOBODY_LOOKS,
+    ConsultedChecks,
     changed_checks,
     kept_data,
     kept_records,
+    measured_status,
     present_checks,
 )
 from .parameters import LOOSENED, ParameterValue, parameter_value
@@ -169,9 +170,14 @@ class RunFacts:
     def _checks(self, _: str) -> dict[str, dict[str, Any]]:
         """The checks by name, as they are, or as they were when a phase was reported on."""
         present = present_checks(self.snapshot.config, self.snapshot.reader, self.records)
-        kept = self._kept_records(self._kept_phase) if self._kept_phase else {}
+        kept = self.kept_checks
         self.context.touch(list(kept.values()))
-        return {**present, **{name: kept_data(entry) for name, entry in kept.items()}}
+        return ConsultedChecks({**present, **{name: kept_data(entry) for name, entry in kept.items()}})
+
+    @property
+    def kept_checks(self) -> dict[str, Record]:
+        """check → the record by which it is seen here; {} where all are seen as they are."""
+        return self._kept_records(self._kept_phase) if self._kept_phase else {}
 
     def _kept_records(self, phase: str) -> dict[str, Record]:
         brings = self.workflow.phases[phase].brings
@@ -220,8 +226,7 @@ class RunFacts:
 
     def basis_of_checks(self) -> Basis:
         """MEASURED, unless what is kept of checks was measured elsewhere, or on other bytes."""
-        kept = self._kept_records(self._kept_phase) if self._kept_phase else {}
-        return self.basis_of_records(kept.values())
+        return self.basis_of_records(self.kept_checks.values())
 
     def basis_of_records(self, measurements: Iterable[Record]) -> Basis:
         """MEASURED, unless one of some records of measurements was made elsewhere, or on other bytes."""
@@ -267,11 +272,7 @@ class RunFacts:
         What is asked for and cannot be told is not valid.
         """
         known: Any = self.context.fact("checks").value
-        names = checks if isinstance(checks, list) else [""]
-        asked = [known.get(str(each), NOBODY_LOOKS)["result"] for each in names]
-        missing, stale, valid = ArtifactStatus.MISSING, ArtifactStatus.STALE, ArtifactStatus.VALID
-        passed = all(result == CheckResult.PASSED for result in asked)
-        status = valid if passed else stale if CheckResult.STALE in asked else missing
+        status = measured_status(known, checks)
         return self.snapshot.artifacts[name]._replace(state=status, data=None, paths=())
 
     def _listed_artifact(self, name: str) -> tuple[ArtifactState, list[Finding]]:

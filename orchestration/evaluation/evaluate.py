@@ -32,6 +32,7 @@ from ..snapshot.snapshot import Snapshot
 from ..states import GateStatus, PhaseStatus, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import digest_of
 from .advisories import advisory_findings, budget_findings, ordered_findings, unproven_reports
+from .check_summaries import CheckCollector
 from .evidence import EvidenceCollector
 from .notes import notes_of
 from .questions import open_questions
@@ -65,6 +66,7 @@ class _Assembler:
         self.phase = self.workflow.phases.get(self.decision.phase or "")
         self.schedule = schedule_tasks(self.facts, self.decision)
         self.evidence, self.bases = EvidenceCollector(self.facts), BasisCollector(self.facts)
+        self.checks = CheckCollector(self.facts)
         self.gates = tuple(map(self._with_evidence, self.decision.gates))
         is_complete = self.decision.status is RunStatus.COMPLETE
         ended = RunStatus.COMPLETE if is_complete else self.decision.kind
@@ -255,16 +257,19 @@ class _Assembler:
             return gate
         pairs = [*zip(gate.criteria, self.workflow.gates[gate.id].criteria, strict=True)]
         facts = self.facts.facts_of_phase(self.workflow.gates[gate.id].after)
-        evidence, bases = self.evidence, self.bases
+        evidence, bases, checks = self.evidence, self.bases, self.checks
         if facts is not self.facts:
-            evidence, bases = EvidenceCollector(facts), BasisCollector(facts)
+            evidence, bases, checks = EvidenceCollector(facts), BasisCollector(facts), CheckCollector(facts)
         grounds = [Grounds() if c.met is None else bases.of(d.when) for c, d in pairs]
         criteria = tuple(
             CriterionState(c.text, c.met, evidence.of(d.when), ground.basis)
             for (c, d), ground in zip(pairs, grounds, strict=True)
         )
         basis, actors, files, _ = self.bases.of_gate(gate, grounds)
-        return replace(gate, criteria=criteria, basis=basis, reported_by=actors, reported_in=files)
+        asked = checks.of(*(declared.when for _, declared in pairs))
+        return replace(
+            gate, criteria=criteria, basis=basis, reported_by=actors, reported_in=files, checks=asked
+        )
 
     def _limit(self, name: str) -> LimitState:
         known = (self.facts.context.fact(f"limits.{name}.{part}") for part in ("count", "max", "reached"))

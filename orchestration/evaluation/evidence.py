@@ -53,8 +53,14 @@ class EvidenceCollector:
             return ()
         named = (p.id for p in facts.workflow.parameters.values() if p.names)
         wanted = dict.fromkeys(name for each in named for name in facts.parameter(each).value)
-        paths = [("checks", name, "result") for name in wanted]
-        return tuple(entry for path in paths for entry in self._of_path(path))
+        checks = facts.context.fact("checks").value
+        # Not by an expression's way: what evidence shows was not looked up by a guard.
+        seen = {name: checks.get(name) for name in wanted} if isinstance(checks, dict) else {}
+        return tuple(
+            Evidence(f"checks.{name}.result", each["result"], *facts.place(("checks", name)))
+            for name, each in seen.items()
+            if each is not None
+        )
 
     def _fact(self, name: str) -> tuple[Evidence, ...]:
         """The sources of a fact: records, and expressions that say more than the fact itself."""

@@ -18,6 +18,8 @@ from .checks import Check
 
 MOST_NAMED = 3
 """So many changed inputs are named in a sentence."""
+MOST_CHANGED = 20
+"""So many changed inputs of one check are kept."""
 MOST_LOCATED = 200
 """So many failed tests and issues of one check become findings."""
 _SEVERITIES = {each.value: each for each in Severity}
@@ -62,6 +64,8 @@ class CheckState:
     path: str = ""
     """The file of the attestation."""
     accepted_at: str = ""
+    changed: tuple[str, ...] = ()
+    """The inputs that made its last result stale, the first of them."""
 
     @property
     def is_fresh(self) -> bool:
@@ -69,8 +73,13 @@ class CheckState:
 
     @property
     def digest(self) -> str:
-        """16 hex digits that differ where what guards see of it does."""
-        return digest_of(json.dumps(self.data(), sort_keys=True))
+        """16 hex digits that differ where what guards see of it does, or it was measured another time."""
+        return digest_of(json.dumps([self.data(), self.measured_at], sort_keys=True))
+
+    @property
+    def measured_at(self) -> str:
+        """When its last result was made, "" where there is none."""
+        return self.attestation.ended_at if self.attestation else ""
 
     @property
     def shrinkage(self) -> tuple[Shrinkage, ...]:
@@ -112,6 +121,8 @@ def check_state(
 ) -> CheckState:
     """The state of a check; `why_none` says why the file at `path` holds no attestation that counts."""
     result, reason = _result(present, attestation, why_none)
+    is_stale = result is CheckResult.STALE and attestation is not None
+    changed = (attestation.changed or present.changed) if is_stale else ()
     return CheckState(
         check.name,
         result,
@@ -121,6 +132,7 @@ def check_state(
         attestation,
         path,
         present.accepted_at,
+        changed[:MOST_CHANGED],
     )
 
 
@@ -155,9 +167,13 @@ def _staleness(present: PresentInputs, last: Attestation) -> str:
     if not present.subject:
         return present.problem or "its inputs cannot be told"
     if present.subject != last.subject:
-        changed = _list_names(present.changed)
-        return f"{changed} changed since it ran" if changed else "its inputs changed since it ran"
+        return changed_text(present.changed)
     return ""
+
+
+def changed_text(places: Sequence[str]) -> str:
+    """That inputs changed since a check ran: those at some places, PATH or PATH:LINE."""
+    return f"{_list_names(places) or 'its inputs'} changed since it ran"
 
 
 def _list_names(paths: Sequence[str]) -> str:

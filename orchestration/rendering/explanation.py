@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..decision.facts import RunFacts
+from ..evaluation.check_summaries import CheckCollector
 from ..evaluation.evidence import EvidenceCollector
 from ..evaluation.trace import EvaluationTrace
 from ..expressions.language import Expression
 from ..findings import Evidence
 from ..result.phrases import value_summary
+from ..result.values import CheckSummary, Evaluation
 from ..result.values import as_json as as_data
 from ..states import Basis
 
@@ -22,7 +24,7 @@ class ExplanationEntry:
 
     `about` says of a rule what it leads to, of a criterion its text. `named` are the values of the names in
     the expression, `evidence` what those were computed from. `decided` marks the rule that won. `basis` is
-    what a criterion rests on.
+    what a criterion rests on. `checks` are those that the expression reads.
     """
 
     where: str
@@ -34,12 +36,15 @@ class ExplanationEntry:
     named: tuple[Evidence, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     basis: Basis | None = None
+    checks: tuple[CheckSummary, ...] = ()
 
 
 def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     """All places looked at, in the order of evaluation, each once."""
     rule, facts = trace.decision.rule, trace.facts
     collector, ways = EvidenceCollector(facts), _ways(facts)
+    checks = {gate.id: CheckCollector(facts.facts_of_phase(gate.after)) for gate in trace.evaluation.gates}
+    checks[""] = CheckCollector(facts)
     bases = {
         f"gates.{gate.id}.criteria[{number}]": criterion.basis
         for gate in trace.evaluation.gates
@@ -61,11 +66,18 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
             named=_named_values(facts, expression, evidence) if expression else (),
             evidence=evidence,
             basis=bases.get(seen.where),
+            checks=checks[_gate_of(seen.where)].of(expression),
         )
     if rule is not None and rule.where not in entries:
         about = f"{ways[rule.where]} (always fits)"
         entries[rule.where] = ExplanationEntry(rule.where, "", True, None, about, True)
     return tuple(entries.values())
+
+
+def _gate_of(where: str) -> str:
+    """The gate that a place is of, "" where it is of none."""
+    group, _, rest = where.partition(".")
+    return rest.rpartition(".")[0] if group == "gates" else ""
 
 
 def _named_values(
@@ -103,9 +115,8 @@ def _ways(facts: RunFacts) -> dict[str, str]:
     return ways
 
 
-def as_json(trace: EvaluationTrace) -> dict[str, Any]:
-    """The explanation as data."""
-    evaluation = trace.evaluation
+def as_json(evaluation: Evaluation, entries: Iterable[ExplanationEntry]) -> dict[str, Any]:
+    """The explanation of an evaluation as data."""
     return {
         "run": evaluation.run,
         "workflow": evaluation.workflow,
@@ -115,6 +126,6 @@ def as_json(trace: EvaluationTrace) -> dict[str, Any]:
         "reason": evaluation.suggestion.reason,
         "looked": [
             as_data(entry) | {"named": {each.expression: each.value for each in entry.named}}
-            for entry in explain(trace)
+            for entry in entries
         ],
     }

@@ -6,6 +6,7 @@ All are plain text that may hold names from files; whoever shows them escapes th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
+from datetime import datetime
 
 from ..states import Basis, RunStatus, SuggestionKind
 
@@ -49,6 +50,22 @@ def in_sentence(phrase: str) -> str:
 def status_phrase(status: str) -> str:
     """A status in words: "waits for a person", "active"."""
     return _STATUSES.get(status, str(status))
+
+
+# Of a span of time, the units from the greatest, in seconds.
+_UNITS = ((86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min"))
+
+
+def age_phrase(at: str, now: datetime) -> str:
+    """How long ago a moment was, roughly: "just now", "3 min ago", "2 days ago"; the moment if it is none."""
+    try:
+        seconds = (now - datetime.fromisoformat(at)).total_seconds()
+    except (ValueError, TypeError):
+        return at
+    for unit, one, many in _UNITS:
+        if (count := int(seconds // unit)) >= 1:
+            return f"{count} {one if count == 1 else many} ago"
+    return "just now"
 
 
 _BASES: Mapping[Basis, str] = {

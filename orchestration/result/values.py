@@ -12,12 +12,13 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from ..findings import Evidence, Finding
+from ..findings import Evidence, Finding, Span
 from ..journal.journal import Claim
 from ..plans.schedule import TaskBoard
 from ..states import (
     ArtifactStatus,
     Basis,
+    CheckResult,
     GateStatus,
     PhaseStatus,
     QuestionKind,
@@ -167,11 +168,46 @@ class CriterionState:
 
 
 @dataclass(frozen=True, slots=True)
+class InputChange:
+    """An input of a check that is not as the check had it. `span` is its first other line, if known."""
+
+    path: str
+    span: Span | None = None
+
+    @property
+    def place(self) -> str:
+        """PATH:LINE as far as it is known."""
+        return f"{self.path}:{self.span.line + 1}" if self.span else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSummary:
+    """A declared check that something rests on, as it stands there.
+
+    `measured_at` is when its last result was made, None where there is none. `changed` are the inputs that
+    made it stale. `path` and `span` are where it is declared.
+    """
+
+    name: str
+    result: CheckResult
+    reason: str
+    measured_at: str | None = None
+    changed: tuple[InputChange, ...] = ()
+    path: str | None = None
+    span: Span | None = None
+
+    @property
+    def phrase(self) -> str:
+        """It in a line: "tests stale: src/a.py:3 changed since it ran"."""
+        return f"{self.name} {self.result}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class GateState:
     """A gate after a phase. `in_force`: the run is in that phase, so it allows and forbids.
 
     `basis` is the weakest of its criteria's, DECIDED where it is waived. `reported_by` are those who reported
-    what it rests on, `reported_in` the files that hold the reports.
+    what it rests on, `reported_in` the files that hold the reports. `checks` are those that its criteria ask.
     """
 
     id: str
@@ -185,6 +221,7 @@ class GateState:
     basis: Basis | None = None
     reported_by: tuple[str, ...] = ()
     reported_in: tuple[str, ...] = ()
+    checks: tuple[CheckSummary, ...] = ()
 
     @property
     def rests_on(self) -> str:
@@ -322,6 +359,7 @@ _FIELDS: Mapping[type, tuple[str, ...]] = {
 }
 # What is computed from a value stands in JSON behind one of its fields.
 _COMPUTED: Mapping[type, Mapping[str, str]] = {
+    CheckSummary: {"reason": "phrase"},
     Evaluation: {"questions": "escalations"},
     GateState: {"reported_in": "rests_on"},
     PhaseState: {"reported_in": "rests_on"},
@@ -332,6 +370,8 @@ _COMPUTED: Mapping[type, Mapping[str, str]] = {
 PLACE_KEYS: Mapping[type, tuple[str, ...]] = {
     Finding: ("line", "column", "endLine", "endColumn"),
     Evidence: ("line", "column"),
+    CheckSummary: ("line", "column"),
+    InputChange: ("line",),
 }
 
 

@@ -17,6 +17,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
 from ...tools.assistant.access import RootRuns, ToolRefused, select_run
+from ..checks.changed_lines import ChangedLines
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine
 from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
@@ -130,6 +131,9 @@ class CallAccess:
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         with refusals():
             return await self.engine.query(Path(run.root), run.run, question)
+
+    async def with_changed_lines(self, run: Evaluation) -> Evaluation:
+        return await asyncio.to_thread(ChangedLines(Path(run.root)).evaluation, run)
 
     async def text(self, run: Evaluation, path: str) -> str:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Finding, Severity
+from ...orchestration.result.values import CheckSummary
 from ...orchestration.sanitize import plain
 from .caller import current_folder
 from .lines import Line, Part, count_noun, more, name, path, waits
@@ -26,7 +27,7 @@ _SEVERITY_STYLE = {
 }
 
 
-def at_place(found: Finding | Evidence) -> str:
+def at_place(found: Finding | Evidence | CheckSummary) -> str:
     """`path:line:column`, one-based."""
     at = f":{found.span.line + 1}:{found.span.column + 1}" if found.span else ""
     return path(found.path or "") + at

@@ -17,6 +17,7 @@ from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
 from .caller import stdout
+from .check_views import check_lines, checks_in_force
 from .finding_views import at_place
 from .lines import (
     VERBATIM,
@@ -214,6 +215,7 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         yield [Part(f"  at the same time: {order}{more(len(batches) - _BATCHES, ' batches')}")]
     yield from _report_hint(e, where)
     yield from _grounds(e)
+    yield from check_lines(checks_in_force(e), "  ")
     for limit in e.limits:
         if limit.count:
             count = Part(f"{name(limit.id)}: {limit.count} of {limit.max}", "bad" if limit.reached else "")
@@ -343,6 +345,7 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
             basis = Part(f" ({criterion.basis})" if criterion.basis else "", "dim")
             yield [Part("    "), _MET[criterion.met], Part(f": {plain(criterion.text)}"), basis]
             yield from _evidence(criterion.evidence, "      ")
+        yield from check_lines(gate.checks, "    ")
         if now := [action for action in gate.allowed if action in e.suggestion.allowed]:
             yield [Part(f"    allowed: {list_names(now)}")]
         if later := [action for action in gate.allowed if action not in e.suggestion.allowed]:
@@ -393,3 +396,4 @@ def explanation_lines(e: Evaluation, entries: Sequence[ExplanationEntry]) -> Ite
             yield [Part(f"        {plain(entry.error, 300)}", "warn")]
         yield from _evidence(entry.named, "        ")
         yield from _evidence(entry.evidence, "          ")
+        yield from check_lines(entry.checks, "        ", commands=False)

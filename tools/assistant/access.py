@@ -44,6 +44,10 @@ class Access(Protocol):
         """The answer to a question about how the run's evaluation comes about."""
         ...
 
+    async def with_changed_lines(self, run: Evaluation) -> Evaluation:
+        """The run, its checks saying at which lines their inputs changed."""
+        ...
+
     async def text(self, run: Evaluation, path: str) -> str:
         """The text of a file of the root; "" where it cannot be read."""
         ...

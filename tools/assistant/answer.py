@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...orchestration.findings import Evidence
-from ...orchestration.result.values import as_json, json_fields
+from ...orchestration.result.values import CheckSummary, as_json, json_fields
 from ...orchestration.sanitize import plain
+from ..check_words import check_command, check_words
 
 TEXT_LIMIT = 2_000
 """Characters of an answer's text (design, section 7)."""
 DATA_LIMIT = 4_000
 """Characters of an answer's data as JSON (design, section 7)."""
 _TEXT_RESERVE, _DATA_RESERVE = 160, 400
+_CHANGED = 3
 
 
 class Answer(NamedTuple):
@@ -120,6 +122,23 @@ def evidence_data(entry: Evidence, path: int = 160, expression: int = 80, value:
     """A piece of evidence as data, its members within so many characters; lines count from 1."""
     texts = {"path": optional(entry.path, path), "expression": plain(entry.expression, expression)}
     return {**as_json(entry), **texts, "value": shrunk(entry.value, value)}
+
+
+def check_data(check: CheckSummary) -> dict[str, Any]:
+    """A check as data; lines count from 1."""
+    whole = as_json(check)
+    changed = [{**each, "path": plain(each["path"], 160)} for each in whole["changed"][:_CHANGED]]
+    texts = {"name": plain(check.name, 60), "reason": plain(check.reason, 240), "changed": changed}
+    data = {key: each for key, each in whole.items() if key not in ("phrase", "column")}
+    return {**data, **texts, "path": optional(check.path, 160), "command": check_command(check)}
+
+
+def check_lines(checks: Iterable[CheckSummary]) -> Iterator[str]:
+    """A line for each check: its result with its age, why, and what a person types where that helps."""
+    for check in checks:
+        at = f"; declared at {plain(check.path, 160)}:{check.span.line + 1}" if check.span else ""
+        command = check_command(check)
+        yield f"{check_words(check)}{at}{f'; a person types {command}' if command else ''}"
 
 
 def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:

@@ -14,11 +14,13 @@ from ...orchestration.plans.schedule import TaskBoard
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, Reportable, Suggestion
 from ...orchestration.sanitize import plain
-from ...orchestration.states import GateStatus, RequirementKind, RunStatus
+from ...orchestration.states import CheckResult, GateStatus, RequirementKind, RunStatus
 from .answer import (
     Answer,
     AnswerBuilder,
     at_place,
+    check_data,
+    check_lines,
     evidence_data,
     excerpt,
     members_left_out,
@@ -46,7 +48,7 @@ _BRIEF_REPORT = {
 }  # fmt: skip
 _REPORTS_ROOM = 2_000
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
-_GATES = 4
+_GATES = _CHECKS = 4
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
 _ERROR = {"code": 0, "path": 160, "message": 200}
 _QUESTION = {"id": 80, "kind": 0, "question": 200, "options": OPTIONS}
@@ -94,6 +96,7 @@ def next_step(
     _order(builder, evaluation)
     _restrictions(builder, evaluation)
     _grounds(builder, evaluation)
+    _checks(builder, evaluation)
     _because(builder, evaluation)
     return builder.answer()
 
@@ -142,6 +145,14 @@ def _grounds(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     if holding:
         lines = [f"gate {plain(g.id, 60)} {g.status}, {plain(g.rests_on, 120)}" for g in holding]
         builder.put("gates", excerpt(holding, (_GATES, _GATE)), *lines)
+
+
+def _checks(builder: AnswerBuilder, evaluation: Evaluation) -> None:
+    """The checks of the gates in force, each once, those that did not pass first."""
+    found = {check.name: check for gate in evaluation.gates if gate.in_force for check in gate.checks}
+    first = sorted(found.values(), key=lambda check: check.result is CheckResult.PASSED)[:_CHECKS]
+    if first:
+        builder.put("measured", [*map(check_data, first)], *check_lines(first))
 
 
 def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -> None:

@@ -12,9 +12,21 @@ from ...orchestration.sanitize import plain
 from ...orchestration.states import GateStatus
 from ...orchestration.suggestions import did_you_mean
 from .access import RootRuns, ToolRefused
-from .answer import Answer, AnswerBuilder, at_place, evidence_data, excerpt, optional, quote, size
+from .answer import (
+    Answer,
+    AnswerBuilder,
+    at_place,
+    check_data,
+    check_lines,
+    evidence_data,
+    excerpt,
+    optional,
+    quote,
+    size,
+)
 from .headers import head_of, head_of_root, progress_words, short_run
 
+_CHECKS = 4
 _GATE_ROOM = 1_900
 """Characters of a gate's data; more does not fit on a page under the longest head."""
 _GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0, "basis": 0, "rests_on": 120}
@@ -85,6 +97,7 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
         }
         forbidden, criteria = (most, {"action": 60, "because": 80}), (most if is_judged else 0, criterion)
         more = {"allowed": (most, 60), "forbidden": forbidden, "criteria": criteria}
+        more |= {"checks": (most, check_data)}
         data = excerpt(gate, {**_GATE, **more})
         if size(data) <= _GATE_ROOM:
             break
@@ -97,7 +110,8 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
         f"{words[each['met']]}: {quote(each['text'], 80)}{at_place(each['evidence'])}"
         for each in data["criteria"][:4]
     ]
-    return data, f"{line} {'; '.join(criteria)}." if criteria else line
+    line = f"{line} {'; '.join(criteria)}." if criteria else line
+    return data, "\n".join((line, *check_lines(gate.checks[:_CHECKS])))
 
 
 def permission(e: Evaluation, given: Permission) -> Answer:

@@ -124,6 +124,7 @@ async def _next_step_answer(
     access: Access, run: Evaluation, claim: Claim | None = None, **more: Any
 ) -> Answer:
     """The next step, with the text of the one task that is to be done first."""
+    run = await access.with_changed_lines(run)
     ready = [claim.task] if claim else run.suggestion.tasks
     task = run.plan.task(ready[0]) if run.plan and ready else None
     text = await access.text(run, task.path) if task and task.path else ""
@@ -132,7 +133,7 @@ async def _next_step_answer(
 
 async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
     run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
-    return gates(run, asked_for.gate, asked_for.start)
+    return gates(await access.with_changed_lines(run), asked_for.gate, asked_for.start)
 
 
 async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:

@@ -11,8 +11,9 @@ from ....orchestration.evaluation.trace import check_action
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import Basis, RunStatus
-from ....tools.project_paths import rebase_evaluation, rebase_evidence
+from ....tools.project_paths import rebase_checks, rebase_evaluation, rebase_evidence
 from ....tools.run_names import awaits_person
+from ...checks.changed_lines import ChangedLines
 from ...terminal import run_views as views
 from ...terminal.caller import stdout
 from ...terminal.finding_views import check_summary, error_lines, finding_lines
@@ -52,12 +53,12 @@ def next_step(options: Namespace) -> int:
     """`next`: the next step of each run. CommandRefused where nothing can go on or nothing can be said."""
     selection = select_runs(options)
     if options.json:
-        evaluations = [run.evaluate() for run in selection.runs]
+        evaluations = [*map(_evaluate, selection.runs)]
         answers = [as_json(e if options.plan else e.without_tasks) for e in evaluations]
         print_json(answers[0] if selection.one else {"root": str(selection.root), "runs": answers})
         print_root_problems(selection, as_json=True)
     else:
-        evaluations = [run.evaluate_from_root() for run in selection.runs]
+        evaluations = [*map(_evaluate_from_root, selection.runs)]
         print_root_problems(selection, as_json=False)
         where = root_option(selection.root, options.root)
         print_lines(views.paragraphs(views.next_step_lines(e, where) for e in evaluations))
@@ -66,14 +67,23 @@ def next_step(options: Namespace) -> int:
     return exit_code(selection, WAITING if any(map(awaits_person, evaluations)) else OK)
 
 
+def _evaluate(run: SelectedRun) -> Evaluation:
+    """The evaluation, with the lines at which inputs of checks changed."""
+    return ChangedLines(run.workspace.root).evaluation(run.evaluate())
+
+
+def _evaluate_from_root(run: SelectedRun) -> Evaluation:
+    return rebase_evaluation(_evaluate(run), run.folder)
+
+
 def _part(options: Namespace, key: str, lines: Callable[[Evaluation, Sequence[str]], Iterable[Line]]) -> int:
     """Show one part of every run's evaluation: `key` of its JSON, or lines of it."""
 
     def data(run: SelectedRun) -> Mapping[str, Any]:
-        whole = as_json(run.evaluate().without_tasks)
+        whole = as_json(_evaluate(run).without_tasks)
         return {name: whole[name] for name in ("root", "run", "revision", key)}
 
-    return _answer(options, data, lambda run, where: lines(run.evaluate_from_root(), where))
+    return _answer(options, data, lambda run, where: lines(_evaluate_from_root(run), where))
 
 
 def gates(options: Namespace) -> int:
@@ -104,15 +114,24 @@ def explain(options: Namespace) -> int:
     """`explain`: what was looked at, in order."""
     from ....orchestration.rendering import explanation
 
-    def lines(run: SelectedRun, _: Sequence[str]) -> Iterable[Line]:
-        steps = run.look()
-        entries = [
-            replace(entry, evidence=rebase_evidence(entry.evidence, run.folder))
-            for entry in explanation.explain(steps)
-        ]
-        return views.explanation_lines(rebase_evaluation(steps.evaluation, run.folder), entries)
+    def look(run: SelectedRun) -> tuple[Evaluation, list[explanation.ExplanationEntry]]:
+        steps, changed = run.look(), ChangedLines(run.workspace.root)
+        entries = explanation.explain(steps)
+        return steps.evaluation, [replace(each, checks=changed.checks(each.checks)) for each in entries]
 
-    return _answer(options, lambda run: explanation.as_json(run.look()), lines)
+    def lines(run: SelectedRun, _: Sequence[str]) -> Iterable[Line]:
+        evaluation, entries = look(run)
+        rebased = [
+            replace(
+                entry,
+                evidence=rebase_evidence(entry.evidence, run.folder),
+                checks=rebase_checks(entry.checks, run.folder),
+            )
+            for entry in entries
+        ]
+        return views.explanation_lines(rebase_evaluation(evaluation, run.folder), rebased)
+
+    return _answer(options, lambda run: explanation.as_json(*look(run)), lines)
 
 
 def can(options: Namespace) -> int:

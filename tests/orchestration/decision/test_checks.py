@@ -219,3 +219,26 @@ def test_a_report_on_a_stale_result_rests_on_nothing_that_was_measured_before_it
     evaluation = judge("ship", state(CheckResult.STALE), kept, report("code"), lapsed, report("ship"))
     assert evaluation.status is not RunStatus.COMPLETE
     assert gate(evaluation).status == GateStatus.PASSED
+
+
+def test_a_gate_names_its_checks_with_their_result_their_age_and_what_made_them_stale() -> None:
+    stale = replace(state(CheckResult.STALE), changed=("src/a.py", "src/b.py"))
+    [check] = gate(judge("code", stale)).checks
+    assert (check.name, check.result, check.measured_at) == ("tests", CheckResult.STALE, "t1")
+    assert [change.place for change in check.changed] == ["src/a.py", "src/b.py"]
+    assert (check.path, check.span) == (PATH, Span(0, 9, 0, 14))
+    assert gate(judge("code", None)).checks[0].measured_at is None
+    assert gate(judge("code", state()), "shipped").checks == ()
+
+
+def test_a_gate_behind_the_run_names_what_was_recorded() -> None:
+    then = {**verified_record(state(), ""), "at": "2026-01-01T00:00:00.000+00:00"}
+    [check] = gate(judge("ship", state(CheckResult.STALE, "bb"), then, report("code"))).checks
+    assert (check.result, check.measured_at) == (CheckResult.PASSED, "2026-01-01T00:00:00.000+00:00")
+    assert check.changed == ()
+
+
+def test_a_new_measurement_is_another_state_though_it_says_the_same() -> None:
+    later = replace(result(), ended_at="t2")
+    assert state().digest != state(last=later).digest
+    assert state().digest == state().digest

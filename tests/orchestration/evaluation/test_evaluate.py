@@ -162,11 +162,11 @@ def test_an_explanation_names_every_rule_once_and_the_one_that_decided() -> None
 
 def test_a_rule_without_a_guard_decides_too() -> None:
     trace = traced(MemoryFiles(STATE), workflow(rules="[{wait: job, because: it works}]"))
-    told = as_json(trace)
+    told = as_json(trace.evaluation, explain(trace))
     assert told["looked"][-1] == {
         "where": "phases.one.rules[0]", "expression": "", "result": True, "error": None,
         "about": "wait for a job: it works (always fits)", "decided": True, "named": {}, "evidence": [],
-        "basis": None,
+        "basis": None, "checks": [],
     }  # fmt: skip
     assert (told["status"], told["reason"], told["currentPhase"]) == ("waiting", "it works", "one")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -149,3 +150,44 @@ def test_a_command_that_is_killed_leaves_no_check_running(repository, person, ru
 
 def test_nobody_is_asked_without_a_terminal():
     assert verify.confirm is confirmation.confirm
+
+
+WORKFLOW = """\
+workflow: build
+runs: {at: [runs/*], marker: {file: state.json, has: [phase]}}
+state: {file: state.json}
+phase: state.phase
+phases:
+  code: {rules: [{when: "checks.good.result == 'passed'", to: ship, because: built}]}
+  ship: {terminal: complete}
+gates:
+  tested: {after: code, criteria: [{text: the tests pass, when: "checks.good.result == 'passed'"}]}
+"""
+
+
+@pytest.mark.parametrize("command", ["next", "gates", "explain"])
+def test_what_a_gate_rests_on_is_named_with_what_made_it_stale(repository, run, person, command):
+    put(repository / ".phasekeeper/workflows/build.yaml", WORKFLOW)
+    put(repository / "runs/one/state.json", '{"phase": "code"}')
+    _, out, _ = run(command)
+    assert "check good untrusted: no person allowed what it runs" in out
+    assert ("phasekeeper trust good" in out) == (command != "explain")
+    run("trust", "good")
+    run("verify", "good")
+    assert re.search("check good passed, measured [^:]+: it passed", run(command)[1])
+    put(repository / "src/app.py", "ONE = 1\nTWO = 2\n")
+    stale = (
+        "check good stale, measured [^:]+: src/app.py:2 changed since it ran  .phasekeeper/config.yaml:2:3\n"
+    )
+    assert re.search(stale, run(command)[1])
+    data = json.loads(run(command, "--json")[1])
+    [check] = _named_checks(data["runs"][0] if "runs" in data else data)
+    assert (check["result"], check["changed"]) == ("stale", [{"path": "src/app.py", "line": 2}])
+    assert (check["path"], check["line"], check["column"]) == (PATH, 2, 3)
+
+
+def _named_checks(answer):
+    parts = answer.get("gates") or [
+        entry for entry in answer["looked"] if entry["where"] == "gates.tested.criteria[0]"
+    ]
+    return [check for part in parts for check in part["checks"]]

@@ -117,12 +117,28 @@ export interface Gate {
   reportedBy: string[];
   reportedIn: string[];
   restsOn: string;
+  checks: CheckSummary[];
 }
 export interface Criterion {
   text: string;
   met: boolean | null;
   evidence: Evidence[];
   basis: ("measured" | "decided" | "recorded" | "reported") | null;
+}
+export interface CheckSummary {
+  name: string;
+  result: "passed" | "failed" | "stale" | "missing" | "running" | "untrusted";
+  reason: string;
+  phrase: string;
+  measuredAt: string | null;
+  changed: InputChange[];
+  path: string | null;
+  line: number | null;
+  column: number | null;
+}
+export interface InputChange {
+  path: string;
+  line: number | null;
 }
 export interface Stage {
   id: string;

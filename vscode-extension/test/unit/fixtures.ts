@@ -98,6 +98,7 @@ export const gate = (over: Partial<Gate> = {}): Gate => ({
   allowed: [],
   forbidden: [],
   criteria: [],
+  checks: [],
   basis: null,
   reportedBy: [],
   reportedIn: [],
