@@ -34,10 +34,8 @@ class CheckCollector:
         facts, workflow = self.facts, self.facts.workflow
         paths = sorted(workflow.paths_behind(expression))
         for path in paths:
-            if path == ("checks",):
-                yield from self._looked_up(paths)
-            elif path[0] == "checks":
-                yield path[1]
+            if path[0] == "checks":
+                yield from (path[1],) if len(path) > 1 else self._looked_up(paths)
             artifact = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
             declared = workflow.artifacts.get(artifact)
             if declared is not None and declared.checks is not None:

@@ -121,8 +121,8 @@ def check_state(
 ) -> CheckState:
     """The state of a check; `why_none` says why the file at `path` holds no attestation that counts."""
     result, reason = _result(present, attestation, why_none)
-    is_stale = result is CheckResult.STALE and attestation is not None
-    changed = (attestation.changed or present.changed) if is_stale else ()
+    then = attestation if result is CheckResult.STALE else None
+    changed = (then.changed or present.changed) if then else ()
     return CheckState(
         check.name,
         result,

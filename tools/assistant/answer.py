@@ -136,7 +136,7 @@ def check_data(check: CheckSummary) -> dict[str, Any]:
 def check_lines(checks: Iterable[CheckSummary]) -> Iterator[str]:
     """A line for each check: its result with its age, why, and what a person types where that helps."""
     for check in checks:
-        at = f"; declared at {plain(check.path, 160)}:{check.span.line + 1}" if check.span else ""
+        at = f"; declared at {plain(check.path or '', 160)}:{check.span.line + 1}" if check.span else ""
         command = check_command(check)
         yield f"{check_words(check)}{at}{f'; a person types {command}' if command else ''}"
 
