@@ -34,9 +34,10 @@ class CheckCollector:
         facts, workflow = self.facts, self.facts.workflow
         paths = sorted(workflow.paths_behind(expression))
         for path in paths:
-            if path[0] == "checks":
-                yield from (path[1],) if len(path) > 1 else self._looked_up(paths)
-            artifact = path[1] if path[0] in ("valid", "exists") and len(path) > 1 else path[0]
+            head, *rest = path
+            if head == "checks":
+                yield from rest[:1] or self._looked_up(paths)
+            artifact = rest[0] if head in ("valid", "exists") and rest else head
             declared = workflow.artifacts.get(artifact)
             if declared is not None and declared.checks is not None:
                 wanted = facts.context.value(declared.checks).value
