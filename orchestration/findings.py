@@ -157,6 +157,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "coverage-dropped": (Severity.WARNING, "tests reach less of the code than when a check passed last"),
     "dangling-dependency": (Severity.ERROR, "a task depends on a task that is not in the plan"),
     "delta-invalid": (Severity.WARNING, "a delta spec says something that OpenSpec refuses or does not see"),
+    "dependency-cancelled": (Severity.WARNING, "an open task depends on a task that was cancelled"),
     "dotted-key": (Severity.WARNING, "a key with a dot was meant as a path; it is read as one"),
     "artifact-contradictory": (Severity.ERROR, "one document says two things that cannot both be so"),
     "duplicate-key": (Severity.WARNING, "a key stands twice in one object; readers keep only the last"),

@@ -18,13 +18,14 @@ class NoSuchRun(Exception):  # noqa: N818 - said to people as it is
 def find_run(names: Collection[str], wanted: str) -> str:
     """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has.
 
+    Of a run in a file, FILE#UNIT, the unit and the file are tails, too.
+
     Raises NoSuchRun with the nearest names, or with all that fit.
     """
     wanted = wanted.removeprefix("./").strip("/")
     if wanted in names:
         return wanted
-    end = f"/{wanted}"
-    fitting = [name for name in names if name.endswith(end)]
+    fitting = [name for name in names if _answers_to(name, wanted)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -41,6 +42,11 @@ def find_run(names: Collection[str], wanted: str) -> str:
     else:
         hint = "no run was found here, `phasekeeper demo` shows what runs look like"
     raise NoSuchRun(f"there is no run {wanted!r}; {hint}")
+
+
+def _answers_to(name: str, wanted: str) -> bool:
+    file, _, _ = name.rpartition("#")
+    return name.endswith((f"/{wanted}", f"#{wanted}")) or (file != "" and f"/{file}".endswith(f"/{wanted}"))
 
 
 def awaits_person(evaluation: Evaluation) -> bool:

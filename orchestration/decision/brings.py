@@ -246,8 +246,8 @@ def _paths(facts: RunFacts, context: Context, wanted: Expression | None) -> dict
 
 def _location(facts: RunFacts, name: str) -> str:
     if name.startswith("./"):
-        return join(facts.snapshot.run, name) or name
-    from_root, from_run = join("", name.lstrip("/")), join(facts.snapshot.run, name)
+        return join(facts.snapshot.folder, name) or name
+    from_root, from_run = join("", name.lstrip("/")), join(facts.snapshot.folder, name)
     is_in_run = from_run and not (from_root and _exists(facts, from_root)) and _exists(facts, from_run)
     # What leads out of the root is not read, so it is missing.
     return (from_run if is_in_run else from_root) or name
@@ -275,7 +275,11 @@ def _named_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
     words = _PATH.findall(f"{delivery.record['message']}\n{delivery.text}")
     for name in dict.fromkeys((*told, *words[:_MOST_WORDS])):
         path = join("", name.lstrip("/"))
-        if path and not path.startswith(f"{facts.snapshot.run}/") and facts.snapshot.reader.read(path).exists:
+        if (
+            path
+            and not path.startswith(f"{facts.snapshot.folder}/")
+            and facts.snapshot.reader.read(path).exists
+        ):
             yield path
 
 

@@ -176,7 +176,7 @@ class _Procedure:
             self.report(rule.warn, reason, data=data)
         for names in places:
             path, span = self.facts.place([each if type(each) is int else str(each) for each in names])
-            where = path or self.facts.snapshot.run
+            where = path or self.facts.snapshot.place.itself
             self.findings.append(make_finding(rule.warn, where, reason, span, data=data))
 
     # ---- a phase that ends the run

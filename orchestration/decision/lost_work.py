@@ -71,8 +71,8 @@ def _unlisted_files(snapshot: Snapshot) -> Iterator[Finding]:
     declared = snapshot.workflow.plan
     if declared is None or not declared.tasks:
         return
-    names = snapshot.reader.unnamed_files(snapshot.run, snapshot.plan_facts.names, declared.tasks)
-    prefix = f"{snapshot.run}/" if snapshot.run else ""
+    names = snapshot.reader.unnamed_files(snapshot.folder, snapshot.plan_facts.names, declared.tasks)
+    prefix = f"{snapshot.folder}/" if snapshot.folder else ""
     for name in names[:MOST_FINDINGS]:
         message = f"{name} is a task file that no row of the plan names"
         yield make_finding("task-unlisted", prefix + name, message)
@@ -83,7 +83,7 @@ def _unlisted_files(snapshot: Snapshot) -> Iterator[Finding]:
 
 def _contradicted_tasks(snapshot: Snapshot, tasks: Sequence[Task]) -> Iterator[Finding]:
     """Tasks that are marked done and whose own file says failed, blocked, or no word that is known."""
-    prefix = f"{snapshot.run}/" if snapshot.run else ""
+    prefix = f"{snapshot.folder}/" if snapshot.folder else ""
     done = ((task, snapshot.details(task)) for task in tasks if task.done and task.file)
     doubted = ((task, detail.status, detail.status_text) for task, detail in done if detail.status)
     for task, mark, text in islice((each for each in doubted if each[1].status in _DOUBTS), MOST_FINDINGS):

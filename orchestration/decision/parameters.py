@@ -61,7 +61,7 @@ def parameter_value(
     """The value that the configuration sets, else a file of the project, else the default."""
     default, config = parameter.default, snapshot.config
     configured = config.of(snapshot.workflow.name)
-    value, code, data, place = default, "", NO_DATA, (snapshot.run, None)
+    value, code, data, place = default, "", NO_DATA, (snapshot.place.itself, None)
     if parameter.id in configured:
         value, code = _check(parameter, configured[parameter.id])
         place = CONFIGURATION, config.places.get((snapshot.workflow.name, parameter.id))
@@ -71,7 +71,7 @@ def parameter_value(
         place = place_of(reads[0].path) if reads else place
         value, code = (default, "") if outcome.error is not None else _check(parameter, outcome.value)
         code = code and "parameter-out-of-bounds"
-    path, span = place[0] or snapshot.run, place[1]
+    path, span = place[0] or snapshot.place.itself, place[1]
     if code:
         problem = Problem(code, f"{parameter.id}: {value}; {default} is used", span, data=data)
         return ParameterValue(default, default, finding(problem, path))

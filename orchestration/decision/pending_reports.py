@@ -110,7 +110,7 @@ def _refuse_to_judge(workflow: Workflow, snapshot: Snapshot) -> FoldedReports:
     """Where a run stands whose report files take too much: nowhere, for one of them may hold a failure."""
     facts = RunFacts(workflow, snapshot, RecordLog.of(snapshot))
     said = f"to judge its {len(snapshot.pending)} report files takes more than {MOST_STEPS_OF_REPORTS} steps"
-    found = make_finding("budget-exceeded", snapshot.run, f"{said}; none of them counts")
+    found = make_finding("budget-exceeded", snapshot.place.itself, f"{said}; none of them counts")
     decision = Decision(RunStatus.INVALID, SuggestionKind.NONE, f"{said}; they may hold a failure")
     return FoldedReports(RecordLog.of(snapshot), facts, decision, (), (found,))
 

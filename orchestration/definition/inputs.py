@@ -54,7 +54,9 @@ class MarkerTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    at: tuple[str, ...] = key(list_of(TEXT), "globs of folders, relative to the root", required=True)
+    at: tuple[str, ...] = key(
+        list_of(TEXT), "globs of folders, or of files with `unit: file`, relative to the root", required=True
+    )
     marker: MarkerTest = key(struct("marker"), "the content that makes such a folder a run", required=True)
     history: tuple[str, ...] = key(
         list_of(TEXT), "globs of folders of finished work: they are counted; where they lie is no run"
@@ -63,6 +65,11 @@ class Runs:
         word("run", "root"),
         "where records lie: in the run's folder, or in .phasekeeper/runs of the root",
         "run",
+    )
+    unit: str = key(
+        word("folder", "file"),
+        "what a run is: a folder, or FILE#UNIT, a part of a file as the kind of its plan tells them",
+        "folder",
     )
 
 

@@ -17,6 +17,7 @@ from ..journal.lines import HOMES
 from ..journal.report_forms import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
+from ..vfs.places import RunPlace, unit_place
 from .inputs import (
     Artifact,
     Brings,
@@ -278,6 +279,10 @@ class Workflow:
         """
         return f"{HOMES}/{self.name}/{run}" if self.runs.records == "root" else run
 
+    def place(self, run: str) -> RunPlace:
+        """The folder that the paths of a run are from, and the file that it is a part of."""
+        return unit_place(run) if self.runs.unit == "file" else RunPlace(run)
+
     @cached_property
     def limiting(self) -> frozenset[str]:
         """The parameters, and the paths of the state ("state.a"), that set how often something may happen."""
@@ -299,6 +304,11 @@ class Workflow:
     def dialect(self) -> Dialect | None:
         """The way in which the run's plan is written, if the workflow has one."""
         return DIALECTS.get(self.plan.kind) if self.plan else None
+
+    def dialect_of(self, run: str) -> Dialect | None:
+        """The way in which the plan of a run is written; of a part of a file that part's."""
+        dialect = self.dialect
+        return dialect.for_unit(self.place(run).unit) if dialect else None
 
     @cached_property
     def origins(self) -> ValueOrigins:

@@ -191,6 +191,13 @@ def folders_of(root: DefinitionNode, name: str = "at") -> tuple[str, ...]:
     return tuple(child.text for child in globs.children if isinstance(child, DefinitionNode)) if globs else ()
 
 
+def unit_of(root: DefinitionNode) -> str:
+    """The word of `runs.unit` of a definition that is not compiled yet; "" where there is none."""
+    runs = root.child("runs")
+    unit = runs.child("unit") if runs else None
+    return unit.text if unit else ""
+
+
 def parse_definition(source: Source) -> DefinitionNode:
     """The nodes of one file with their places. Raises InvalidWorkflow when the YAML itself is broken."""
     try:

@@ -36,10 +36,10 @@ def advisory_findings(
     """
     workflow, snapshot, config = facts.workflow, facts.snapshot, facts.snapshot.config
     if snapshot.definition_changed:
-        yield make_finding("definition-changed", snapshot.run, definition_changed_text(workflow))
+        yield make_finding("definition-changed", snapshot.place.itself, definition_changed_text(workflow))
     if snapshot.definition_upgraded:
         message = f"the run began under {workflow.name} as an earlier release had it; what was recorded stays"
-        yield make_finding("definition-upgraded", snapshot.run, message)
+        yield make_finding("definition-upgraded", snapshot.place.itself, message)
     yield from _unknown_checks(facts)
     if snapshot.state and (ignored := _ignored_updates(facts)):
         yield make_finding("updates-ignored", snapshot.state.path, ignored)
@@ -50,7 +50,7 @@ def advisory_findings(
     if phase is not None and not phase.terminal and not phase.detour:
         yield from _phases_ahead(facts, phase)
     if snapshot.plan is not None:
-        prefix = f"{snapshot.run}/" if snapshot.run else ""
+        prefix = f"{snapshot.folder}/" if snapshot.folder else ""
         for task, problem in dependency_problems(snapshot.plan, tasks, snapshot.details):
             has_place = problem.span and task.file
             yield finding(problem, prefix + task.file if has_place else snapshot.plan_path)
@@ -117,7 +117,7 @@ def _counter_place(facts: RunFacts, count: Expression) -> tuple[str, Span | None
     where, span = facts.place(path) if tuple(path) in count.paths else (None, None)
     if where and span:
         return where, span
-    return facts.snapshot.plan_path if plan else state.path if state else facts.snapshot.run, None
+    return facts.snapshot.plan_path if plan else state.path if state else facts.snapshot.place.itself, None
 
 
 def _phases_ahead(facts: RunFacts, current: Phase) -> Iterator[Finding]:
@@ -135,7 +135,9 @@ def _phases_ahead(facts: RunFacts, current: Phase) -> Iterator[Finding]:
 def budget_findings(facts: RunFacts) -> Iterator[Finding]:
     """The first expression that was given up because it, or all of them together, took too much."""
     if exceeded := facts.context.budget.exceeded:
-        yield make_finding("budget-exceeded", facts.snapshot.run, f"{exceeded}; it counts as not true")
+        yield make_finding(
+            "budget-exceeded", facts.snapshot.place.itself, f"{exceeded}; it counts as not true"
+        )
 
 
 def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -158,7 +160,9 @@ def ordered_findings(facts: RunFacts, decision: Decision, findings: Iterable[Fin
     for several in left.values():
         worst = min(several, key=lambda f: (f.overridden, order.index(f.severity)))
         said = f"and {len(several)} more such findings in the files of this run"
-        shown.append(replace(worst, path=facts.snapshot.run, message=said, span=None, fixes=(), data=NO_DATA))
+        shown.append(
+            replace(worst, path=facts.snapshot.place.itself, message=said, span=None, fixes=(), data=NO_DATA)
+        )
     return tuple(shown)
 
 

@@ -59,7 +59,7 @@ def task_board(
     return TaskBoard(
         path=snapshot.plan_path,
         plan=plan,
-        folder=snapshot.run,
+        folder=snapshot.folder,
         schedule=schedule,
         stage=facts.stage,
         phase=decision.phase or "",

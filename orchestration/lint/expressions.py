@@ -27,6 +27,8 @@ TASK_FIELDS: Mapping[str, str] = {
     "status": "todo, in_progress, done, blocked, attention, cancelled or unknown",
     "done": "whether it is done or cancelled",
     "optional": "whether it holds nothing back",
+    "word": "its status as the plan says it, where that is a word",
+    "rank": "its turn among those that can start, the lowest first",
     "file": "its task file",
     "depends_on": "the tasks that it waits for",
     "parallel_with": "the tasks beside which it may be done",

@@ -29,6 +29,7 @@ DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry(
         "spec-kit": ".checklist.spec_kit",
         "openspec": ".checklist.openspec",
         "kiro": ".checklist.kiro",
+        "task-master": ".records.task_master",
     }
 )
 """Dialects by the word that `kind:` of an artifact uses."""

@@ -64,7 +64,8 @@ class Task:
     """One task of a plan.
 
     `number` is the short name reports use ("03" of "auth-03"). `place` is that of its id, or of its row where
-    it has none; `mark` that of its status mark, `file_place` that of its file.
+    it has none; `mark` that of its status mark, `file_place` that of its file. `word` is its status where the
+    plan says it in a word; `rank` its turn among those that can start, the lowest first.
     """
 
     id: str
@@ -78,6 +79,8 @@ class Task:
     mark: RowPlace | None = None
     file_place: RowPlace | None = None
     optional: bool = False
+    word: str = ""
+    rank: int = 0
 
     @property
     def done(self) -> bool:
@@ -264,7 +267,7 @@ class TaskFile:
     """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files).
 
     `deletes` are those of the `files` that the task takes away, `empty` those that may be empty. `status` is
-    what its Status says, None where it says none.
+    what its Status says, None where it says none. `blockers` say in words what else it waits for.
     """
 
     id: str = ""
@@ -279,6 +282,7 @@ class TaskFile:
     status: Mark | None = None
     status_text: str = ""
     problems: tuple[Problem, ...] = ()
+    blockers: tuple[str, ...] = ()
 
 
 class PlanEdit(StrEnum):
@@ -300,9 +304,14 @@ class Dialect:
       may take what did not change from a plan that was read before. `read_task` reads a task's own file.
     - `marks` has what the characters of a box say, the one that is written before its variants; `mark_place`
       matches the text before a cursor where a mark is to be completed.
+    - `form` is markdown, json or journal (lines of JSON): it says how large a text may be.
+    - `fault` says at its place why nothing in a text can be read, before `read` is asked.
     - `columns`: a text has a table with these columns exactly if `read` finds a plan in it.
     - `edits` are text to text, each with the arguments of its function in expressions, and `new_files` tells
       file -> text of the task files that an edit of the old text names anew. Both raise ValueError.
+
+    - `units` gives the names of the plans in a text that may hold several, none where it holds none, and
+      `of_unit` the dialect of one of them; of another dialect's text all is one plan.
 
     What is None is not offered: `sync_summaries` repairs the places that repeat the tasks' progress;
     `new_tasks` gives `{id, number, file, title, ...}` of tasks that `append_stage` would create for
@@ -322,6 +331,10 @@ class Dialect:
     new_tasks: Callable[[str, Sequence[Mapping[str, object]]], list[dict[str, str]]] | None = None
     read_again: Callable[[str, Plan], Plan | None] | None = None
     draft_task: Callable[[Task, str], str] | None = None
+    units: Callable[[str], Sequence[str]] | None = None
+    of_unit: Callable[[str], Dialect] | None = None
+    form: str = "markdown"
+    fault: Callable[[str], Problem | None] = lambda text: None
 
     @property
     def mark_of(self) -> Mapping[MarkStatus, str]:
@@ -330,6 +343,10 @@ class Dialect:
         for mark, status in self.marks.items():
             marks.setdefault(status, mark)
         return marks
+
+    def for_unit(self, unit: str) -> Dialect:
+        """The dialect of one plan of a text; itself where a text is one plan."""
+        return self.of_unit(unit) if self.of_unit and unit else self
 
     def read_after(self, text: str, before: Plan | None) -> Plan | None:
         """What `read` gives; sooner where a plan is known that was read `before` from a like text."""

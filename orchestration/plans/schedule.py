@@ -31,7 +31,7 @@ Details = Callable[[Task], TaskFile]
 class TaskState:
     """A task as it stands.
 
-    `blocked_by` holds task ids, "mark [-]", "stage N" or "phase P".
+    `blocked_by` holds task ids, "mark [-]", "stage N", "phase P", or what the plan says in words.
     `line` is the row in the plan, zero-based.
     """
 
@@ -171,9 +171,9 @@ def build_schedule(
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:
-    """Unmet needs of a task: its own mark (seed 004: `[-]` is blocked), then its dependencies."""
-    mark = (BLOCKED_MARK,) if task.status is MarkStatus.BLOCKED else ()
-    return (*mark, *unmet_dependencies(plan, detail, finished))
+    """Unmet needs of a task: its own mark (seed 004: `[-]` is blocked) or words, then its dependencies."""
+    mark = (BLOCKED_MARK,) if task.status is MarkStatus.BLOCKED and not detail.blockers else ()
+    return (*mark, *detail.blockers, *unmet_dependencies(plan, detail, finished))
 
 
 def unmet_dependencies(plan: Plan, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:

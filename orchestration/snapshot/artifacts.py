@@ -23,6 +23,7 @@ from ..plans.model import Plan
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, excess, join
 from ..vfs.glob import is_glob
+from ..vfs.places import RunPlace
 from .placeholders import placeholders
 from .read_log import ArtifactState, RunReader
 from .word_lists import unknown_words
@@ -52,19 +53,20 @@ _INVALID = ("artifact-invalid", "coverage-low")
 _Want = str | tuple[str, ...]
 
 
-def read_artifact(declared: Artifact, run: str, reader: RunReader) -> ArtifactState:
-    """The artifact as it stands in the run's folder; what is wrong with it is told to `reader`.
+def read_artifact(declared: Artifact, place: RunPlace, reader: RunReader) -> ArtifactState:
+    """The artifact as it stands at the run's place; what is wrong with it is told to `reader`.
 
     Of several files the first is used; the others are copies, and a finding where they differ from it.
     """
-    entries = _matching_files(declared, run, reader)
+    entries = _matching_files(declared, place, reader)
     paths = tuple(path for path, _ in entries)
-    default = join(run, declared.paths[0])
+    default = place.join(declared.paths[0])
     if declared.kind == FILES:
         filled = any(reader.is_filled(path, entry) for path, entry in entries)
         status = ArtifactStatus.EMPTY if entries else ArtifactStatus.MISSING
+        path = paths[0] if paths else default or place.itself
         return ArtifactState(
-            declared.id, ArtifactStatus.VALID if filled else status, paths[0] if paths else default or run,
+            declared.id, ArtifactStatus.VALID if filled else status, path,
             {"paths": list(paths)} if filled else None, kind=FILES, paths=paths,
             mtime_ns=max((entry.mtime_ns for _, entry in entries), default=0),
         )  # fmt: skip
@@ -78,7 +80,7 @@ def read_artifact(declared: Artifact, run: str, reader: RunReader) -> ArtifactSt
         if copy.digest != file.digest:
             message = f"{file.path} is used; this copy differs from it"
             reader.add_finding(copy.path, "duplicate-location", message, data={"used": file.path})
-    return read_file(declared, file, reader)
+    return read_file(declared, file, reader, place.unit)
 
 
 def _added_up(
@@ -96,13 +98,13 @@ def _added_up(
     return first._replace(paths=paths, mtime_ns=mtime_ns)
 
 
-def _matching_files(declared: Artifact, run: str, reader: RunReader) -> list[tuple[str, Entry]]:
+def _matching_files(declared: Artifact, place: RunPlace, reader: RunReader) -> list[tuple[str, Entry]]:
     entries: list[tuple[str, Entry]] = []
     for pattern in declared.paths:
-        path = join(run, pattern)
+        path = place.join(pattern)
         if path is None:
             message = f"{declared.id}: {pattern} leaves the root and is not read"
-            reader.add_finding(run, "artifact-missing", message)
+            reader.add_finding(place.itself, "artifact-missing", message)
         elif is_glob(pattern):
             entries += reader.glob(path)
         else:
@@ -114,8 +116,8 @@ def _matching_files(declared: Artifact, run: str, reader: RunReader) -> list[tup
     return entries
 
 
-def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactState:
-    """The artifact held by one file."""
+def read_file(declared: Artifact, file: File, reader: RunReader, unit: str = "") -> ArtifactState:
+    """The artifact held by one file, or by a unit of it."""
     artifact = ArtifactState(
         declared.id, ArtifactStatus.UNREADABLE, file.path, kind=declared.kind, text=file.text or "",
         paths=(file.path,), mtime_ns=file.mtime_ns,
@@ -125,16 +127,20 @@ def read_file(declared: Artifact, file: File, reader: RunReader) -> ArtifactStat
         return artifact
     if not file.text.strip():
         return _blank(declared, artifact, reader)
-    form = "markdown" if declared.kind in DIALECTS else declared.kind
+    form = DIALECTS[declared.kind].form if declared.kind in DIALECTS else declared.kind
     if why := excess(file.text, form):
         reader.add_finding(file.path, "artifact-unreadable", why)
         return artifact
     if left := declared.unfilled_gap(file.text):
         return _invalidate(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
     if declared.kind in DIALECTS:
-        plan = read_plan(declared.kind, file, reader)
+        dialect = DIALECTS[declared.kind]
+        if fault := reader.parse_cached(f"fault of {declared.kind}", file, dialect.fault):
+            reader.add_findings(file.path, [fault])
+            return artifact
+        plan = read_plan(declared.kind, file, reader, unit)
         if plan is None:
-            return _invalidate(artifact, f"holds no {DIALECTS[declared.kind].lacks}", reader)
+            return _invalidate(artifact, f"holds no {dialect.lacks}", reader)
         reader.add_findings(file.path, plan.problems)
         return artifact._replace(state=ArtifactStatus.VALID, data=plan)
     document = _parse(declared, file, reader)
@@ -179,13 +185,14 @@ def _parse(declared: Artifact, file: File, reader: RunReader) -> ParsedText:
     return reader.parse_cached(kind, file, lambda text: read_text(declared.kind, text, thresholds))
 
 
-def read_plan(kind: str, file: File, reader: RunReader) -> Plan | None:
-    """The plan in a file; what did not change since it was last read there is not read again."""
-    newest = (f"newest {kind}", file.path)
+def read_plan(kind: str, file: File, reader: RunReader, unit: str = "") -> Plan | None:
+    """The plan in a file, or that of a unit; what did not change since it was last read is not read again."""
+    memory, dialect = f"{kind} {unit}".rstrip(), DIALECTS[kind].for_unit(unit)
+    newest = (f"newest {memory}", file.path)
     before: Plan | None = None
     if newest in reader.parsed:
         before = reader.parsed[newest]
-    plan = reader.parse_cached(kind, file, lambda text: DIALECTS[kind].read_after(text, before))
+    plan = reader.parse_cached(memory, file, lambda text: dialect.read_after(text, before))
     if plan is not None:
         reader.parsed[newest] = plan
     return plan

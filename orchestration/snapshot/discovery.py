@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 from ..definition.inputs import MarkerTest, StateFile
@@ -21,8 +23,9 @@ from ..markdown import document as markdown
 from ..markdown.inline_text import name_of
 from ..markdown.tables import tables
 from ..states import RecordKind
-from ..vfs.files import File, Files, below, excess, join, natural
-from ..vfs.glob import TooManyFolders, fits, glob, leads_to
+from ..vfs.files import File, Files, below, excess, name_in, natural, parent
+from ..vfs.glob import PathMatcher, TooManyFolders, fits, glob, is_glob, leads_to
+from ..vfs.places import unit_name, unit_place, unit_run, whole_file
 from .artifacts import read_plan
 from .read_log import RunReader
 
@@ -34,7 +37,7 @@ class DiscoverableWorkflow(NamedTuple):
     """A workflow that can be found in a root; `load` compiles it when a folder might be one of its runs.
 
     `at` is empty where the definition cannot even say where its runs are; `load` then raises why. `history`
-    says where folders of finished work are.
+    says where folders of finished work are. With `unit` "file" its runs are parts of the files that fit `at`.
     """
 
     name: str
@@ -42,6 +45,7 @@ class DiscoverableWorkflow(NamedTuple):
     built_in: bool
     load: Callable[[], Workflow]
     history: tuple[str, ...] = ()
+    unit: str = ""
 
 
 class Match(NamedTuple):
@@ -62,7 +66,8 @@ class Match(NamedTuple):
         names = (self.workflow.name, *self.rivals)
         message = f"{', '.join(names)} all claim this folder; "
         message += "assign one in .phasekeeper/config.yaml under workflows"
-        return (finding(Problem("workflow-ambiguous", message, data={"workflows": names}), self.run),)
+        problem = Problem("workflow-ambiguous", message, data={"workflows": names})
+        return (finding(problem, self.workflow.place(self.run).itself),)
 
 
 class PassedFolder(NamedTuple):
@@ -90,13 +95,50 @@ class DefinitionSet:
     def __init__(self, definitions: Iterable[DiscoverableWorkflow]) -> None:
         self.definitions = {definition.name: definition for definition in definitions}
         self.broken: dict[str, tuple[Finding, ...]] = {}
+        self._units: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
+        """By definition and file: the digest for which its runs are known, and their names."""
         for definition in self.definitions.values():
             if not definition.at:
                 self.workflow(definition.name)
 
-    def lead_below(self, folder: str) -> bool:
-        """True if runs may lie below a folder."""
-        return any(leads_to(folder, pattern) for each in self.definitions.values() for pattern in each.at)
+    def may_have_runs(self, path: str) -> bool:
+        """True if runs may lie below a folder, or in that file."""
+        patterns = (pattern for each in self.definitions.values() for pattern in each.at)
+        return any(leads_to(path, pattern) for pattern in patterns) or self._is_file_with_runs.fits(path)
+
+    @cached_property
+    def _files_with_runs(self) -> tuple[str, ...]:
+        """The patterns of files in which runs may be."""
+        units = (each for each in self.definitions.values() if each.unit == "file")
+        return tuple(dict.fromkeys(pattern.strip("/") for each in units for pattern in each.at))
+
+    @cached_property
+    def _is_file_with_runs(self) -> PathMatcher:
+        return PathMatcher(self._files_with_runs)
+
+    def files_with_runs(self, keys: Iterable[str]) -> set[str]:
+        """The files in which runs may have come or gone where something changed at these keys: paths, and
+        folders of which the names did, with "/" behind them."""
+        found: set[str] = set()
+        for key in keys:
+            if not key.endswith("/"):
+                found |= {key} if self._is_file_with_runs.fits(key) else set()
+                continue
+            for pattern in self._files_with_runs:
+                if fits(parent(pattern), key[:-1]):
+                    found.add(key[:-1] if is_glob(name_in(pattern)) else below(key[:-1], name_in(pattern)))
+        return found
+
+    def units(self, name: str, file: File) -> Sequence[str]:
+        """The names of the runs in a file, by the dialect of their plan. What cannot be read is one run."""
+        known = self._units.get((name, file.path))
+        if known is None or known[0] != file.digest:
+            workflow = self.workflow(name)
+            split = workflow.dialect.units if workflow and workflow.dialect else None
+            found = map(unit_name, split(file.text)) if split and file.text is not None else None
+            names = (whole_file(file.path),) if found is None else tuple(dict.fromkeys(found))
+            known = self._units[name, file.path] = file.digest, names
+        return known[1]
 
     def workflow(self, name: str) -> Workflow | None:
         """The compiled definition of that name; None when it is broken."""
@@ -171,9 +213,11 @@ def has_runs(known: DefinitionSet, files: Files, config: Config, parsed: dict[tu
 def candidates(
     known: DefinitionSet, files: Files, at: str | None = None, name: str | None = None
 ) -> dict[str, list[str]]:
-    """The folders that may be runs by their place, with the names of the definitions that say so.
+    """The folders, and parts of files, that may be runs by their place, with the names of the definitions
+    that say so.
 
-    With `at`, only that folder and those below it; with `name`, only folders of that name.
+    With `at`, only that folder or run, and those below it or in that file; with `name`, only those that have
+    that last name.
     """
     claims: dict[str, list[str]] = {}
     for definition in known.definitions.values():
@@ -189,8 +233,11 @@ def _places(
     at: str | None = None,
     name: str | None = None,
 ) -> Iterator[str]:
-    """The folders where a definition may have runs. One that leads into too many folders is broken."""
+    """The runs that a definition may have. One that leads into too many folders is broken."""
     try:
+        if definition.unit == "file":
+            yield from _units(definition, known, files, at, name)
+            return
         for pattern in definition.at:
             for path, entry in glob(files, pattern, at, name):
                 if entry.kind == "folder" and not any(leads_to(path, past) for past in definition.history):
@@ -198,6 +245,24 @@ def _places(
     except TooManyFolders as error:
         path = f".phasekeeper/workflows/{definition.name}.yaml"
         known.broken[definition.name] = (finding(Problem("budget-exceeded", f"runs: {error}"), path),)
+
+
+def _units(
+    definition: DiscoverableWorkflow, known: DefinitionSet, files: Files, at: str | None, name: str | None
+) -> Iterator[str]:
+    """The parts of files that a definition may have as runs; `name` may be that of the unit, or of the file.
+
+    Raises TooManyFolders.
+    """
+    # `at` is a folder, a file, or a run in a file; the names of folders may have the sign in them, too.
+    ways = (None,) if at is None else dict.fromkeys((at, unit_place(at).file or at))
+    for way, pattern in product(ways, definition.at):
+        for file, entry in glob(files, pattern, way):
+            for unit in known.units(definition.name, files.read(file)) if entry.kind == "file" else ():
+                run = unit_run(file, unit)
+                is_there = at is None or at in (run, file) or file.startswith(f"{at}/")
+                if is_there and (name is None or name in (name_in(run), name_in(file), unit)):
+                    yield run
 
 
 def finished_work(known: DefinitionSet, files: Files) -> dict[str, int]:
@@ -286,7 +351,7 @@ def _refusal(workflow: Workflow, run: str, reader: RunReader) -> str:
 
 
 def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReader) -> str:
-    path = join(run, test.file)
+    path = workflow.place(run).join(test.file)
     file = reader.read(path) if path else None
     if file is None or not (file.exists or file.refused):
         return f"it has no {test.file}"

@@ -18,7 +18,8 @@ from ..journal.report_files import read_report
 from ..plans.model import Plan
 from ..plans.schedule import claimed_ids
 from ..states import RecordKind
-from ..vfs.files import Files, below, join
+from ..vfs.files import Files, below
+from ..vfs.places import RunPlace
 from .artifacts import read_artifact
 from .conflicts import with_conflicts
 from .proof import proven_state, with_proof
@@ -42,7 +43,7 @@ def read_run(
     measured: Measured = lambda check: None,
     parsed: dict[tuple[str, str], Any] | None = None,
 ) -> Snapshot:
-    """The run in the folder `run` (relative to the root, "" for the root itself) as its files show it now.
+    """The run of that name, its folder from the root or FILE#UNIT, as its files show it now.
 
     `root` is its absolute path; `claims` are the live ones; `verify` tells which decisions a person made,
     `committed` what the commit HEAD holds, `measured` what checks say; `parsed` keeps parse results between
@@ -50,6 +51,7 @@ def read_run(
     """
     asked: dict[Question, object] | None = {} if workflow.reports.files else None
     reader = RunReader(files, {} if parsed is None else parsed, committed, measured, asked=asked, root=root)
+    place = workflow.place(run)
     path = below(workflow.home(run), JOURNAL)
     file = reader.read(path)
     if file.text is None and (file.exists or file.problem):
@@ -59,19 +61,19 @@ def read_run(
     else:
         journal = read_journal(file.text or "", verify)
         reader.add_findings(path, journal.problems)
-    state = read_state(workflow.state, run, reader) if workflow.state else None
+    state = read_state(workflow.state, place.folder, reader) if workflow.state else None
     if workflow.state and state:
         state = proven_state(workflow.state, state, reader)
         state = ratchet_state(workflow, state, journal.records, reader)
     declared = workflow.artifacts
-    artifacts = {a.id: read_artifact(a, run, reader) for a in declared.values() if a.listed is None}
+    artifacts = {a.id: read_artifact(a, place, reader) for a in declared.values() if a.listed is None}
     # What was refused changes nothing: neither guards nor the staleness of files see it.
     pairs = zip(journal.records, journal.lines, strict=True)
     counted = [(entry, line) for entry, line in pairs if entry["kind"] != RecordKind.REFUSED]
     entries = tuple(entry for entry, _ in counted)
-    artifacts = with_staleness(artifacts, declared, run, entries, reader)
+    artifacts = with_staleness(artifacts, declared, place, entries, reader)
     artifacts = with_proof(artifacts, declared, entries, reader)
-    artifacts = _with_claims(workflow, artifacts, run, reader)
+    artifacts = _with_claims(workflow, artifacts, place.folder, reader)
     if workflow.conflicts:
         read = {**artifacts, "state": state} if state else artifacts
         artifacts = with_conflicts(workflow.conflicts, read, reader)
@@ -80,7 +82,7 @@ def read_run(
     records = tuple(stamp_record(entry, plan) for entry in entries)
     origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for _, line in counted)
     reader.asked = None
-    pending, unread = _read_reports(workflow, run, reader, records)
+    pending, unread = _read_reports(workflow, place, reader, records)
     return Snapshot(
         root, run, workflow, reader, state, artifacts, records, origins, pending, journal, tuple(claims),
         config or Config(), tuple(reader.findings), unread, asked,
@@ -88,20 +90,20 @@ def read_run(
 
 
 def _with_claims(
-    workflow: Workflow, artifacts: Mapping[str, ArtifactState], run: str, reader: RunReader
+    workflow: Workflow, artifacts: Mapping[str, ArtifactState], folder: str, reader: RunReader
 ) -> Mapping[str, ArtifactState]:
     """The artifacts, with the ids that the task files of a plan give where these are not their rows'."""
     declared = workflow.plan
     state = artifacts[declared.id] if declared else None
     if not declared or not state or not state.valid or len(state.data.tasks) > WHOLE_PLAN:
         return artifacts
-    claims = claimed_ids(state.data, lambda task: read_task_file(task, declared, run, reader))
+    claims = claimed_ids(state.data, lambda task: read_task_file(task, declared, folder, reader))
     named = state._replace(data=replace(state.data, claims=claims)) if claims else state
     return {**artifacts, declared.id: named}
 
 
 def _read_reports(
-    workflow: Workflow, run: str, reader: RunReader, records: Sequence[Record]
+    workflow: Workflow, place: RunPlace, reader: RunReader, records: Sequence[Record]
 ) -> tuple[tuple[PendingReport, ...], str]:
     """(report files that no record holds as they are now, the first file or folder that is unreadable)."""
     reports = (entry for entry in records if entry["kind"] == RecordKind.REPORT and entry["path"])
@@ -112,7 +114,7 @@ def _read_reports(
     pending: list[PendingReport] = []
     paths: dict[str, None] = {}
     unread: list[str] = []
-    for pattern in (join(run, pattern) or pattern for pattern in workflow.reports.files):
+    for pattern in (place.join(pattern) or pattern for pattern in workflow.reports.files):
         # A file that fits two patterns is one report.
         paths |= dict.fromkeys(path for path, _ in reader.glob(pattern))
         unread += [pattern] if reader.reads[pattern] == "unreadable" else []

@@ -23,6 +23,7 @@ from ..plans.model import Plan, StageTasks, Task, TaskFile
 from ..plans.schedule import resolve
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, digest_of, join
+from ..vfs.places import RunPlace
 from .read_log import ArtifactState, Asked, RunReader
 
 # The questions that are open while a definition changed under a run, and while values of its state are looser
@@ -87,10 +88,11 @@ class PlanFacts:
         return cls(files, frozenset(files), whole, stages, done, total, unknown, items)
 
 
-def _item(task: Task) -> dict[str, str | bool]:
+def _item(task: Task) -> dict[str, str | bool | int]:
     return {
         "id": task.id, "number": task.number, "title": task.title, "stage": task.stage, "done": task.done,
         "status": task.status.value, "file": task.file, "type": task.type, "optional": task.optional,
+        "word": task.word, "rank": task.rank,
     }  # fmt: skip
 
 
@@ -134,6 +136,15 @@ class Snapshot:
     findings: tuple[Finding, ...]
     unread: str = ""
     asked: Asked | None = None
+
+    @cached_property
+    def place(self) -> RunPlace:
+        """The folder that the run's paths are from, and the file that it is a part of."""
+        return self.workflow.place(self.run)
+
+    @property
+    def folder(self) -> str:
+        return self.place.folder
 
     @property
     def home(self) -> str:
@@ -227,14 +238,14 @@ class Snapshot:
     @property
     def plan_path(self) -> str:
         artifact = self.workflow.plan
-        return self.artifacts[artifact.id].path if artifact else self.run
+        return self.artifacts[artifact.id].path if artifact else self.place.itself
 
     @cached_property
     def plan_facts(self) -> PlanFacts:
         plan, artifact = self.plan, self.workflow.plan
         if plan is None or artifact is None:
             return PlanFacts([], frozenset(), Index(()), [])
-        parsed, kind = self.reader.parsed, f"parts of {artifact.kind}"
+        parsed, kind = self.reader.parsed, f"parts of {artifact.kind} {self.place.unit}"
         key, newest = (kind, self.reader.reads[self.plan_path]), (f"newest {kind}", self.plan_path)
         before: PlanFacts | None = None
         if newest in parsed:
@@ -247,7 +258,7 @@ class Snapshot:
     @cached_property
     def task_paths(self) -> tuple[str, ...]:
         """The files that the plan's tasks name, from the root, in the order of the plan."""
-        prefix = f"{self.run}/" if self.run else ""
+        prefix = f"{self.folder}/" if self.folder else ""
         return tuple([prefix + name for name in self.plan_facts.files])
 
     @cached_property
@@ -292,7 +303,7 @@ class Snapshot:
         artifact, read = self.workflow.plan, self._task_files
         assert artifact
         if task.file not in read:
-            read[task.file] = read_task_file(task, artifact, self.run, self.reader)
+            read[task.file] = read_task_file(task, artifact, self.folder, self.reader)
         return read[task.file]
 
     @cached_property
@@ -340,7 +351,7 @@ def files_named_by(
     artifact: Artifact, listed: object, snapshot: Snapshot
 ) -> tuple[ArtifactState, list[Finding]]:
     """The artifact whose files are those that an expression lists; a finding for each that is not there."""
-    run, state = snapshot.run, ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.run)
+    run, state = snapshot.folder, ArtifactState(artifact.id, ArtifactStatus.MISSING, snapshot.folder)
     if not isinstance(listed, list):
         return state, []
     names = [str(name) for name in listed]
@@ -370,7 +381,7 @@ def files_named_by(
 
 def task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, list[Finding]]:
     """The files that the plan's tasks name; one listing a folder answers for all in it."""
-    plan, run, facts = snapshot.plan, snapshot.run, snapshot.plan_facts
+    plan, run, facts = snapshot.plan, snapshot.folder, snapshot.plan_facts
     if plan is None:
         return ArtifactState(artifact.id, ArtifactStatus.MISSING, run), []
     blank = _blank_forms(artifact, snapshot)
@@ -397,7 +408,7 @@ def task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, l
 
 def _blank_forms(artifact: Artifact, snapshot: Snapshot) -> set[str]:
     """The task files that hold a blank of the example as it was."""
-    read, run = snapshot.reader.read, snapshot.run
+    read, run = snapshot.reader.read, snapshot.folder
     texts = ((task.file, read(join(run, task.file) or run).text) for task in snapshot.whole if task.file)
     return {name for name, text in texts if text and artifact.unfilled_gap(text)}
 
@@ -406,7 +417,7 @@ def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:
     """The place at which the state file names a missing file: the first text in it that is the name."""
     state = snapshot.state
     if state is None:
-        return snapshot.run, None
+        return snapshot.place.itself, None
     waiting: list[tuple[tuple[str | int, ...], object]] = [((), state.raw)]
     while waiting:
         path, value = waiting.pop()

@@ -12,8 +12,9 @@ from ..definition.inputs import Artifact
 from ..findings import Span
 from ..journal.journal import files_of
 from ..states import ArtifactStatus
-from ..vfs.files import digest_of, join
+from ..vfs.files import digest_of
 from ..vfs.glob import fits, is_glob
+from ..vfs.places import RunPlace
 from .read_log import ArtifactState, RunReader
 
 # Judged within this time of what it judges, a verdict counts as newer: a clone writes files in any order.
@@ -27,7 +28,7 @@ _Records = Sequence[Mapping[str, Any]]
 def with_staleness(
     states: Mapping[str, ArtifactState],
     artifacts: Mapping[str, Artifact],
-    run: str,
+    place: RunPlace,
     records: _Records,
     reader: RunReader,
 ) -> dict[str, ArtifactState]:
@@ -45,10 +46,12 @@ def with_staleness(
         if recorded:
             # The newest record that names the verdict as it is and something that it judges.
             digest = reader.read(verdict.path).digest
-            patterns = [pattern for _, each in judged for pattern in _patterns(each, run)]
+            patterns = [pattern for _, each in judged for pattern in _patterns(each, place)]
             of_verdict = (files for files in reversed(recorded) if files.get(verdict.path) == digest)
             known = next((files for files in of_verdict if any(_is_of(f, patterns) for f in files)), {})
-        changed = next(filter(None, (_changed_file(*one, run, verdict, known, reader) for one in judged)), "")
+        changed = next(
+            filter(None, (_changed_file(*one, place, verdict, known, reader) for one in judged)), ""
+        )
         if changed:
             message = f"{changed} changed after this was made; make it again"
             reader.add_finding(verdict.path, "artifact-stale", message, Span(0, 0, 0, 1))
@@ -56,23 +59,23 @@ def with_staleness(
     return out
 
 
-def digests(state: ArtifactState, artifact: Artifact, run: str, reader: RunReader) -> dict[str, str]:
+def digests(state: ArtifactState, artifact: Artifact, place: RunPlace, reader: RunReader) -> dict[str, str]:
     """path -> digest of an artifact's files as they are now; of very many a single entry for all."""
     each = {path: reader.read(path).digest for path in state.paths or (state.path,)} if state.exists else {}
     if len(each) <= MOST_NAMED:
         return each
     whole = "\n".join(f"{path}\0{digest}" for path, digest in each.items())
-    return {(_patterns(artifact, run) or [f"{run}/*"])[0]: digest_of(whole)}
+    return {(_patterns(artifact, place) or [f"{place.itself}/*"])[0]: digest_of(whole)}
 
 
-def _patterns(artifact: Artifact, run: str) -> list[str]:
-    return [join(run, path) or path for path in artifact.paths]
+def _patterns(artifact: Artifact, place: RunPlace) -> list[str]:
+    return [place.join(path) or path for path in artifact.paths]
 
 
 def _changed_file(
     judged: ArtifactState,
     artifact: Artifact,
-    run: str,
+    place: RunPlace,
     verdict: ArtifactState,
     known: Mapping[str, str],
     reader: RunReader,
@@ -81,7 +84,7 @@ def _changed_file(
 
     A record's files of the artifact are compared with those of now: one may be changed, new or gone.
     """
-    patterns = _patterns(artifact, run)
+    patterns = _patterns(artifact, place)
     before = {path: known[path] for path in known if _is_of(path, patterns)}
     if not before:
         # Nothing but the times of the files can tell whether it was certainly saved later.
@@ -93,7 +96,7 @@ def _changed_file(
             message = f"saved within 2 s of {judged.path}; it counts as newer"
             reader.add_finding(verdict.path, "freshness-unknown", message)
         return judged.path if later > SAME_MOMENT_NS else ""
-    now = digests(judged, artifact, run, reader)
+    now = digests(judged, artifact, place, reader)
     return next((path for path in {**now, **before} if now.get(path) != before.get(path)), "")
 
 

@@ -55,7 +55,7 @@ def _path(facts: RunFacts, step: str, text: str) -> str:
     """The path for a text where the workflow's reports lie: two branches never have one for two texts."""
     stage = f"-{facts.stage}" if facts.stage else ""
     pattern = facts.workflow.reports.files[0]
-    return join(facts.snapshot.run, pattern.replace("*", f"{step}{stage}-{digest_of(text)[:8]}")) or ""
+    return join(facts.snapshot.folder, pattern.replace("*", f"{step}{stage}-{digest_of(text)[:8]}")) or ""
 
 
 def check_delivery(

@@ -128,17 +128,17 @@ class EffectRunner:
         artifact = self.snapshot.artifacts[name]
         if not isinstance(artifact.data, Plan):
             raise CommandRefused(f"{artifact.path} is {artifact.state}; it cannot be changed")
-        dialect = DIALECTS[artifact.kind]
+        dialect = DIALECTS[artifact.kind].for_unit(self.snapshot.place.unit)
         edit, arguments, before = value["edit"], value["with"], self.texts.get(artifact.path, artifact.text)
         self._change(artifact.path, lambda: dialect.edit(edit, before, arguments))
         for file, text in dialect.files_of_edit(edit, before, arguments).items():
-            path = join(self.snapshot.run, file) or ""
+            path = join(self.snapshot.folder, file) or ""
             if not self._before(path).exists:
                 self._file("create", file, text)
 
     def _file(self, kind: str, path: str, value: Any) -> None:
-        whole = join(self.snapshot.run, path)
-        if not whole or whole == self.snapshot.run:
+        whole = self.snapshot.place.join(path)
+        if not whole or whole == self.snapshot.folder:
             raise CommandRefused(f"{path!r} is no file below the root and is not written")
         before = self._before(whole)
         if before.exists and before.text is None and kind != "replace":
@@ -261,7 +261,7 @@ def new_members(snapshot: Snapshot, name: str, members: Any) -> NewMembers:
     new: list[str] = []
     known = {_id(item) for item in listed}
     for member in members:
-        path = included_path(includes[name].at, snapshot.run, _id(member))
+        path = included_path(includes[name].at, snapshot.folder, _id(member))
         if path is None:
             said = f"{_id(member)!r} is no id of a member of {name}: it has to be usable in a path"
             raise CommandRefused(said)

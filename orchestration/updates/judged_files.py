@@ -35,5 +35,5 @@ def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, 
     by_path: dict[str, str] = {}
     for name in dict.fromkeys(names):
         declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
-        by_path |= digests(facts.artifact(name), declared, snapshot.run, snapshot.reader)
+        by_path |= digests(facts.artifact(name), declared, snapshot.place, snapshot.reader)
     return [{"path": path, "digest": digest} for path, digest in by_path.items()]

@@ -169,7 +169,7 @@ class _Draft:
         old, declared = self.snapshot, self.snapshot.workflow.state
         if self.act is not None:
             reader = RunReader(files, old.reader.parsed)
-            state = read_state(declared, old.run, reader) if declared and declared.ratchet else None
+            state = read_state(declared, old.folder, reader) if declared and declared.ratchet else None
             self.act["held"] = baseline_entries(self.trace, state, self.act)
 
     def lead(self, cause: Cause, leading: EvaluationTrace, after: EvaluationTrace) -> EvaluationTrace:

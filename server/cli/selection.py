@@ -162,7 +162,12 @@ def select_runs(options: Namespace) -> Selection:
     whole = (
         _live_runs(opened, evaluations) if evaluations else _select(opened, lambda each, _: each.discovery)
     )
-    inside = [each for each in whole.runs if inner is not None and _lies_in(each.name, inner)]
+    # Of a file that has runs in it all of them are meant.
+    inside = [
+        each
+        for each in whole.runs
+        if inner is not None and (_lies_in(each.name, inner) or each.name.startswith(f"{inner}#"))
+    ]
     return replace(whole, runs=tuple(inside or whole.runs))
 
 

@@ -30,7 +30,7 @@ from ..checks.root_checks import RootChecks
 from ..disk.file_cache import FileCache
 from ..disk.partial_saves import monotonic_ms
 from ..watch.watch_plan import WatchPlan, paths_in_root
-from ..workspace.candidate_runs import CandidateRun, candidates_below, differing_runs
+from ..workspace.candidate_runs import CandidateRun, candidates_below, differing_runs, keys_of_candidates
 from ..workspace.definitions import DefinitionLibrary, root_findings
 from ..workspace.roots import UsageError, project_folders
 from ..workspace.run_reader import Parsed, RunEnvironment, RunExaminer
@@ -351,14 +351,13 @@ class LiveRoot:
         return changed
 
     def _find_candidates(self, folders: Iterable[str] = ()) -> None:
-        """Find the folders that may be runs, where folders came or went or, without any, everywhere."""
+        """Find what may be runs, where folders or files came or went or, without any, everywhere."""
         files = RecordingFiles(self._files)
         for folder in folders or (None,):
-            for run, definitions in candidates_below(folder, self._known, files, self._candidates):
-                self._set_candidate(run, definitions)
-        # A name that comes or goes is told apart from the folders whose names were looked through.
-        used = {key if key.endswith("/") else f"{parent(key)}/" for key in files.used}
-        self._depend(_CANDIDATES, used.union(self._dependencies.keys_of(_CANDIDATES) if folders else ()))
+            for candidate in candidates_below(folder, self._known, files, self._candidates):
+                self._set_candidate(*candidate)
+        kept = self._dependencies.keys_of(_CANDIDATES) if folders else ()
+        self._depend(_CANDIDATES, keys_of_candidates(self._known, files).union(kept))
 
     def _set_candidate(self, run: str, definitions: tuple[str, ...]) -> None:
         """By these definitions a folder may be a run; by none it is not."""
@@ -415,8 +414,9 @@ class LiveRoot:
             self._find_candidates()
         if _CONFIG in dependants:
             self._read_config()
+        if places := moved | self._known.files_with_runs(keys):
+            self._find_candidates(places)
         if moved:
-            self._find_candidates(moved)
             self._watch_plan.invalidate(moved)
         if not self.version or not dependants.isdisjoint((_LIBRARY, _CONFIG)):
             self._reported.replace(

@@ -9,7 +9,7 @@ from ...orchestration.definition.root_config import Config
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned_workflow, candidates
-from ...orchestration.vfs.files import Files, natural
+from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 
 
 class CandidateRun(NamedTuple):
@@ -61,10 +61,20 @@ def candidates_below(
     `before` that may be none any more. Those at or below `folder`, or without one everywhere.
     """
     definitions_by_run = candidates(known, files, folder)
-    seen = list(before) if folder is None or known.lead_below(folder) else [folder]
+    seen = list(before) if folder is None or known.may_have_runs(folder) else [folder]
     for run in (*seen, *sorted(definitions_by_run, key=natural)):
-        if folder is None or f"{run}/".startswith(f"{folder}/"):
+        if folder is None or f"{run}/".startswith((f"{folder}/", f"{folder}#")):
             yield run, tuple(definitions_by_run.get(run, ()))
+
+
+def keys_of_candidates(known: DefinitionSet, files: RecordingFiles) -> set[str]:
+    """The keys by which it is known that there may be other candidates than those that were found in files.
+
+    A name that comes or goes is told apart from the folders whose names were looked through; of a file that
+    may have runs in it the text counts.
+    """
+    names = {key if key.endswith("/") else f"{parent(key)}/" for key in files.used}
+    return names | {key for key in files.used if not key.endswith("/") and known.files_with_runs((key,))}
 
 
 def differing_runs(

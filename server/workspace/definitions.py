@@ -13,11 +13,13 @@ from pathlib import Path
 from ...orchestration.definition.compiler import compile_definition
 from ...orchestration.definition.model import Workflow
 from ...orchestration.definition.reader import (
+    DefinitionNode,
     InvalidWorkflow,
     Source,
     folders_of,
     load_definition,
     parse_definition,
+    unit_of,
 )
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config
@@ -61,12 +63,12 @@ _RUNS = re.compile(r"^runs:.*?(?=^\S)", re.M | re.S)
 
 
 @cache
-def _built_in_folders(name: str, key: str = "at") -> tuple[str, ...]:
+def _built_in_runs(name: str) -> DefinitionNode:
     """Where its runs are, read from that one part of it: most roots have runs of one workflow only."""
     path, text, _ = built_in_sources()[name]
     found = _RUNS.search(text)
     assert found, f"{path} has no runs"
-    return folders_of(parse_definition(Source(path, found[0])), key)
+    return parse_definition(Source(path, found[0]))
 
 
 @dataclass
@@ -155,16 +157,16 @@ class DefinitionLibrary:
     def definitions(self) -> Iterator[DiscoverableWorkflow]:
         """Every definition, to find runs with. One whose YAML cannot be read has no place for its runs."""
         for name in self.names:
-            at: tuple[str, ...] = ()
-            past: tuple[str, ...] = ()
-            if name in self.built_in:
-                at, past = _built_in_folders(name), _built_in_folders(name, "history")
-            else:
-                with suppress(InvalidWorkflow):
-                    root = load_definition(self.own[name], self.source)[0]
-                    at, past = folders_of(root), folders_of(root, "history")
-            is_built_in = name in self.built_in
-            yield DiscoverableWorkflow(name, at, is_built_in, lambda name=name: self.workflow(name), past)
+            is_built_in, root = name in self.built_in, None
+            with suppress(InvalidWorkflow):
+                root = (
+                    _built_in_runs(name) if is_built_in else load_definition(self.own[name], self.source)[0]
+                )
+            at, past = (folders_of(root, key) if root else () for key in ("at", "history"))
+            unit = unit_of(root) if root else ""
+            yield DiscoverableWorkflow(
+                name, at, is_built_in, lambda name=name: self.workflow(name), past, unit
+            )
 
     def shadowing(self) -> list[Finding]:
         """Users' definitions that are not used: they cannot be read, or have the name of a built-in one."""

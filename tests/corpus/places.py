@@ -53,3 +53,18 @@ def put_back(corpus: Path, repository: str, root: Path, revision: str = "") -> P
             shutil.copyfile(entry.file, place)
     (root / ".git").mkdir(exist_ok=True)
     return root
+
+
+EXAMPLES_TABLES = Path(__file__).parents[2] / "examples/conventions/README.md"
+
+
+def table_rows(first: str) -> set[tuple[str, ...]]:
+    """The rows of the table of differences whose first column has that title; cells without back ticks."""
+    rows: set[tuple[str, ...]] = set()
+    is_inside = False
+    for line in EXAMPLES_TABLES.read_text("utf-8").splitlines():
+        cells = tuple(cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        is_inside = line.startswith("|") and (is_inside or cells[0] == first)
+        if is_inside and cells[0] != first and set(cells[0]) != {"-"}:
+            rows.add(cells)
+    return rows

@@ -1,4 +1,4 @@
-"""Folders of ten conventions: three are read in place, no other is claimed, and none stops the program."""
+"""Folders of ten conventions: those that are read in place, no other is claimed, none stops the program."""
 
 from __future__ import annotations
 
@@ -37,18 +37,21 @@ def copied(files: list[Path], places: tuple[str, ...], root: Path) -> Path:
     return root
 
 
-READ_IN_PLACE = ("spec-kit", "openspec", "kiro")
+LISTS = ("spec-kit", "openspec", "kiro")
+READ_IN_PLACE = {*LISTS, "task-master"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
 def test_a_folder_holds_runs_of_its_own_convention_or_none(status: Status, folder: Path) -> None:
     # Some repositories use two conventions side by side.
-    assert {run["workflow"] for run in status(folder)} <= {*READ_IN_PLACE}
-    if folder.parent.name not in READ_IN_PLACE:
-        assert all((folder / run["run"]).is_dir() for run in status(folder))
+    runs = status(folder)
+    assert {run["workflow"] for run in runs} <= READ_IN_PLACE
+    assert all(
+        (folder / run["run"].rpartition("#")[0]).is_file() or (folder / run["run"]).is_dir() for run in runs
+    )
 
 
-@pytest.mark.parametrize("convention", READ_IN_PLACE)
+@pytest.mark.parametrize("convention", LISTS)
 def test_every_unit_of_a_convention_is_a_run_and_none_is_invalid(status: Status, convention: str) -> None:
     assert CORPUS
     runs = [run for folder in FOLDERS if folder.parent.name == convention for run in status(folder)]

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.corpus.places import CORPUS
+from tests.corpus.places import CORPUS, table_rows
 
 pytestmark = pytest.mark.corpus
 
 Status = Callable[[Path], list[dict[str, Any]]]
-TABLE = Path(__file__).parents[2] / "examples/conventions/README.md"
 ORACLE: dict[str, Any] = (
     json.loads((CORPUS / "oracle/openspec-1.13.2.json").read_text("utf-8")) if CORPUS else {}
 )
@@ -57,14 +56,6 @@ def differences(status: Status) -> set[tuple[str, str, str, str]]:
     return found
 
 
-def table() -> set[tuple[str, str, str, str]]:
-    rows = [
-        line.strip("|").split("|") for line in TABLE.read_text("utf-8").splitlines() if line.startswith("| `")
-    ]
-    cells = [[cell.strip().strip("`") for cell in row] for row in rows]
-    return {(row[0], row[1], row[2], row[3]) for row in cells if len(row) == 5}
-
-
 def test_every_difference_from_openspec_is_in_the_table_and_no_other(status: Status) -> None:
     assert len(ORACLE) >= 8
-    assert differences(status) == table()
+    assert differences(status) == {row[:4] for row in table_rows("change")}

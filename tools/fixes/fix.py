@@ -46,8 +46,9 @@ class FixContext(NamedTuple):
 
     @property
     def dialect(self) -> Dialect | None:
-        """The dialect of the workflow's plans."""
-        return self.workflow.dialect if self.workflow else None
+        """The dialect of the run's plan."""
+        run = self.evaluation.run if self.evaluation else ""
+        return self.workflow.dialect_of(run) if self.workflow else None
 
     @property
     def board(self) -> TaskBoard | None:

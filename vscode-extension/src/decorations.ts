@@ -66,8 +66,11 @@ export class PlanDecorations implements vscode.Disposable {
   }
 }
 
-const isInside = (run: RunName, uri: vscode.Uri): boolean =>
-  uri.path.startsWith(`${vscode.Uri.joinPath(vscode.Uri.file(run.root), run.run).path}/`);
+/** True for a file in the run's folder, and for the file that the run FILE#UNIT is a part of. */
+function isInside(run: RunName, uri: vscode.Uri): boolean {
+  const { path } = vscode.Uri.joinPath(vscode.Uri.file(run.root), run.run);
+  return uri.path.startsWith(`${path}/`) || path.startsWith(`${uri.path}#`);
+}
 
 function optionsOf(mark: PlanMark): vscode.DecorationOptions {
   return {

@@ -42,7 +42,7 @@ def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[l
     task = _task_at(context, plan, word, line) if plan else None
     if e and e.plan and plan and task and not context.is_definition:
         row = e.plan.path, plan.span(task)
-        file = [(join(e.run, task.file), Span(0, 0, 0, 0))] if task.file else []
+        file = [(join(e.plan.folder, task.file), Span(0, 0, 0, 0))] if task.file else []
         # Who stands in the row wants the file; who stands elsewhere the row.
         places += [*file, row] if context.is_plan and row[1].line == line else [row, *file]
     locations = [_location(context, path, span) for path, span in places]

@@ -140,7 +140,7 @@ def _main_file(evaluation: Evaluation) -> str:
     documents = (
         path
         for path, state in evaluation.reads.items()
-        if path.startswith(folder)
+        if (path.startswith(folder) or evaluation.run.startswith(f"{path}#"))
         and state not in ("missing", "unreadable")
         and "*" not in path
         and "/.phasekeeper/" not in f"/{path}"

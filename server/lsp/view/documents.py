@@ -179,7 +179,8 @@ class DocumentContext(NamedTuple):
 
     def own_plan(self) -> Plan | None:
         """The plan as this text has it, where the document is its run's plan."""
-        dialect = self.workflow.dialect if self.workflow else None
+        run = self.evaluation.run if self.evaluation else ""
+        dialect = self.workflow.dialect_of(run) if self.workflow else None
         board = self.evaluation.plan if self.evaluation else None
         return dialect.read_after(self.source, board.plan) if dialect and board and self.is_plan else None
 

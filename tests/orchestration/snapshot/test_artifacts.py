@@ -9,6 +9,7 @@ from phasekeeper.orchestration.definition.inputs import Artifact
 from phasekeeper.orchestration.snapshot.artifacts import MOST_ERRORS, MOST_FOR_ALL_ERRORS, read_artifact
 from phasekeeper.orchestration.snapshot.read_log import ArtifactState, RunReader
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
+from phasekeeper.orchestration.vfs.places import RunPlace
 
 SCHEMA = {"properties": {"lines": {"items": {"type": "string"}}}}
 
@@ -17,7 +18,8 @@ def read(
     data: object, schema: object = SCHEMA, path: str = "s.json", **more: str
 ) -> tuple[ArtifactState, RunReader]:
     reader = RunReader(MemoryFiles({"t/a.json": json.dumps(data), "s.json": json.dumps(schema), **more}))
-    return read_artifact(Artifact(id="a", kind="json", paths=("a.json",), schema=path), "t", reader), reader
+    declared = Artifact(id="a", kind="json", paths=("a.json",), schema=path)
+    return read_artifact(declared, RunPlace("t"), reader), reader
 
 
 def test_of_many_errors_the_first_are_told() -> None:
@@ -54,7 +56,8 @@ def test_a_schema_outside_the_root_is_not_read() -> None:
 
 def test_a_schema_is_compiled_once_for_each_pair_of_contents() -> None:
     held, reader = read({"lines": [1]})
-    again = read_artifact(Artifact(id="a", kind="json", paths=("a.json",), schema="s.json"), "t", reader)
+    declared = Artifact(id="a", kind="json", paths=("a.json",), schema="s.json")
+    again = read_artifact(declared, RunPlace("t"), reader)
     assert again == held
     assert len([key for key in reader.parsed if key[0].startswith("schema")]) == 1
 

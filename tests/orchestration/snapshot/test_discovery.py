@@ -353,9 +353,9 @@ def test_one_folder_is_claimed_by_the_definitions_that_claim_it_among_all():
     for folder in ("tasks", "tasks/a", "tasks/a/b", "own", "own/x", "own/x/y", "nowhere"):
         inside = {run: names for run, names in everywhere.items() if f"{run}/".startswith(f"{folder}/")}
         assert candidates(known, files, folder) == inside
-    assert known.lead_below("tasks")
-    assert not known.lead_below("tasks/a")
-    assert known.lead_below("own/x/y")
+    assert known.may_have_runs("tasks")
+    assert not known.may_have_runs("tasks/a")
+    assert known.may_have_runs("own/x/y")
 
 
 @pytest.mark.parametrize("name", ["a", "b", ".a", "[a]", "", "x", "state.json"])

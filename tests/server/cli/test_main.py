@@ -622,6 +622,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
         "phase-loop",
         "skill-tuning",
         "spec-kit",
+        "task-master",
     ]
     assert "own  Ours  (.phasekeeper/workflows/own.yaml)\n  runs at own/*\n" in out
     data = json.loads(run("workflow", "list", "--json")[1])

@@ -23,6 +23,7 @@ BUILT_IN = [
     "phase-loop",
     "skill-tuning",
     "spec-kit",
+    "task-master",
 ]
 OWN = "workflow: {}\nextend: phase-loop\nruns: {{at: [loops/*]}}\n"
 
@@ -86,7 +87,7 @@ def test_a_definition_with_the_name_of_a_built_in_one_is_told_and_not_used():
     assert found.path == f"{FOLDER}/phase-loop.yaml"
     assert found.message.startswith("'phase-loop' is the name of a built-in workflow")
     assert known.workflow("phase-loop").runs.at == (".claude/state",)
-    assert [definition.built_in for definition in known.definitions()] == [True] * 9
+    assert [definition.built_in for definition in known.definitions()] == [True] * len(BUILT_IN)
 
 
 def test_a_definition_that_cannot_be_read_is_told():

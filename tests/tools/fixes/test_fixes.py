@@ -273,6 +273,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 UNFIXABLE: dict[str, str] = {
     "artifact-contradictory": "only its author knows which of the values holds",
+    "dependency-cancelled": "whether the other task is wanted after all, only who planned them knows",
     "definition-upgraded": "it is information: what was recorded stays in force",
     "plan-shrank": "only who planned knows whether the work is still wanted",
     "report-unmatched": "only who wrote the report knows which stage it is of",

@@ -1,0 +1,133 @@
+"""Turns records of tasks, whatever they were read from, into a plan, and tells what is wrong between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...findings import Problem, Span
+from ...vfs.files import digest_of
+from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task, TaskFile
+
+OPEN = frozenset((MarkStatus.TODO, MarkStatus.IN_PROGRESS, MarkStatus.UNKNOWN))
+"""Statuses of tasks that can be worked on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRecord:
+    """One task as its file has it.
+
+    `word` is its status in a word. `place` is that of its id, or of the whole where it has none, in one line;
+    `mark` that of its status. `depends_on` are the ids that it names itself, at `depends_span`; `waits` what
+    it waits for besides, as its open parts. `blockers` say in words why it cannot be begun. `parent` is the
+    id of the task that it is a part of.
+    """
+
+    id: str
+    title: str
+    status: MarkStatus
+    place: Span
+    word: str = ""
+    mark: Span | None = None
+    depends_on: tuple[str, ...] = ()
+    depends_span: Span | None = None
+    waits: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    parent: str = ""
+    type: str = ""
+    file: str = ""
+    rank: int = 0
+
+    @property
+    def is_closed(self) -> bool:
+        return self.status in (MarkStatus.DONE, MarkStatus.CANCELLED)
+
+
+def plan_of_records(
+    records: Sequence[TaskRecord], span: Span, problems: Iterable[Problem], tool: str, of_cancelled: str = ""
+) -> Plan:
+    """The plan of one stage that has these tasks. `span` is above them all.
+
+    `tool` is whose records they are, `of_cancelled` what it does with what waits for a cancelled task.
+    """
+    found = [*problems, *_duplicates(records), *_drift(records, tool), *_ahead(records)]
+    found += _cancelled_dependencies(records, of_cancelled)
+    tasks = StageTasks([_task(record, span.line) for record in records])
+    said = "\n".join(
+        f"{each.id}\0{each.title}\0{' '.join(each.depends_on)}\0{each.parent}" for each in records
+    )
+    return Plan(
+        title="",
+        status="",
+        stages=(Stage("tasks", "Tasks", span, tasks),) if records else (),
+        substance=digest_of(said),
+        problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
+        details=_details(records),
+    )
+
+
+def _task(record: TaskRecord, above: int) -> Task:
+    def place(span: Span) -> RowPlace:
+        return RowPlace(span.line - above, span.column, span.end_column)
+
+    return Task(
+        record.id, record.id, record.title or record.id, "tasks", record.status, record.file, record.type,
+        place(record.place), place(record.mark) if record.mark else None,
+        word=record.word, rank=record.rank,
+    )  # fmt: skip
+
+
+def _details(records: Sequence[TaskRecord]) -> Mapping[str, TaskFile]:
+    """What each task waits for. A task that was cancelled meets nothing: nobody did it."""
+    dropped = {each.id for each in records if each.status is MarkStatus.CANCELLED}
+    return {
+        each.id: TaskFile(
+            depends_on=tuple(dict.fromkeys((*each.depends_on, *each.waits))),
+            depends_span=each.depends_span,
+            blockers=(*each.blockers, *(f"cancelled {name}" for name in each.depends_on if name in dropped)),
+        )
+        for each in records
+    }
+
+
+def _duplicates(records: Sequence[TaskRecord]) -> Iterator[Problem]:
+    first: dict[str, TaskRecord] = {}
+    for record in records:
+        same = first.setdefault(record.id, record)
+        if same is not record:
+            is_open = not (same.is_closed and record.is_closed)
+            counts = "; one of them is open, so it counts as not done" if is_open else ""
+            message = f"{record.id} stands in line {same.place.line + 1} already{counts}"
+            yield Problem("duplicate-task", message, record.place)
+
+
+def _drift(records: Sequence[TaskRecord], tool: str) -> Iterator[Problem]:
+    """Tasks that are done while a part of them is open."""
+    open_parts: dict[str, list[str]] = {}
+    for record in records:
+        if record.parent and not record.is_closed:
+            open_parts.setdefault(record.parent, []).append(record.id)
+    for record in records:
+        if record.status is MarkStatus.DONE and record.id in open_parts:
+            parts = open_parts[record.id]
+            named = ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
+            message = f"{record.id} is {record.word}, but {named} in it is open; {tool} passes over it"
+            yield Problem("status-drift", message, record.mark or record.place)
+
+
+def _ahead(records: Sequence[TaskRecord]) -> Iterator[Problem]:
+    open_ids = {each.id for each in records if not each.is_closed}
+    for record in records:
+        left = [name for name in record.depends_on if name in open_ids]
+        if record.status is MarkStatus.DONE and left:
+            message = f"{record.id} is done, but it depends on {', '.join(left)}"
+            yield Problem("task-ahead", message, record.depends_span)
+
+
+def _cancelled_dependencies(records: Sequence[TaskRecord], of_cancelled: str) -> Iterator[Problem]:
+    dropped = {each.id: each.word for each in records if each.status is MarkStatus.CANCELLED}
+    for record in records:
+        left = [name for name in record.depends_on if name in dropped]
+        if left and not record.is_closed:
+            message = f"{record.id} waits for {', '.join(left)}, which is {dropped[left[0]]}; {of_cancelled}"
+            yield Problem("dependency-cancelled", message, record.depends_span)
