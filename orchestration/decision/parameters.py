@@ -17,6 +17,7 @@ from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline
 from ..journal.journal import Record
 from ..snapshot.read_log import ArtifactState, RunReader
+from ..vfs.places import RunPlace
 
 LOOSENED = "definition-changed"
 """The code of a parameter of which the value before holds."""
@@ -26,8 +27,8 @@ _Place = tuple[str | None, Span | None]
 class ParameterSources(Protocol):
     """The part of a snapshot that tells the values of parameters."""
 
-    @property
-    def run(self) -> str: ...
+    @cached_property
+    def place(self) -> RunPlace: ...
     @property
     def workflow(self) -> Workflow: ...
     @property
