@@ -57,7 +57,8 @@ class Truth:
                     self.waived -= {REVIEWING}
             case _:
                 self.is_recorded |= move.startswith("person: ")
-        if not move.startswith("edit: "):
+        if not move.startswith(("edit: ", "child ")):
+            # The run was recorded as it stood then; what happens to its children records nothing of it.
             now = self.session["interactions"]
             self.recorded = [*now, *(each for each in self.recorded if each not in now)]
         if not self.is_recorded:
