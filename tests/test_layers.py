@@ -51,7 +51,7 @@ DIRECTIONS: dict[str, str] = {
     "server/live": "ENGINE disk checks cache watch workspace",
     "server/hub": "ENGINE connector cache workspace live",
     "server/terminal": "ENGINE TOOLS hub",
-    "server/cli": "ENGINE TOOLS connector store workspace hub terminal",
+    "server/cli": "ENGINE TOOLS connector disk store workspace live hub terminal",
     "server/cli/commands": "ENGINE TOOLS connector disk store checks workspace hub terminal cli",
     "server/lsp/definitions": "ENGINE workspace",
     "server/lsp/view": "ENGINE disk workspace live",

@@ -30,7 +30,8 @@ _PLAN = flag("--plan", "with --json: all tasks of the plan, not only those at ha
 _COLD = flag(COLD, "look at the files in this process, without asking the server")
 _READING = (_PATH, _ROOT_OF_PATH, _ONE_RUN, _JSON, _COLD)
 # What writes answers with the evaluation that comes of it.
-_WRITING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
+_DECIDING = (_ROOT, flag("--json", "the run's evaluation as JSON"))
+_WRITING = (*_DECIDING, flag(COLD, "write in this process, without the server"))
 _ON_RUN = (_RUN, *_WRITING)
 _TOKEN = option("--token", "TOKEN", "the token of the claim on the task")
 _ON_TASK = (*_ON_RUN, word("task", "the task"), _TOKEN)
@@ -39,7 +40,8 @@ _TASKS = several("--task", "ID", "the tasks it is about")
 _STANDALONE = flag("--standalone", "in this process alone, without a socket")
 _CONNECTION = (_STANDALONE, arg("--stdio", action="store_true", help=argparse.SUPPRESS))
 _CHOICE = (
-    *_ON_RUN,
+    _RUN,
+    *_DECIDING,
     word("question", "its id, as `questions` shows it"),
     word("option", "one of its options"),
     _REASON,
@@ -293,7 +295,8 @@ COMMANDS: list[CommandEntry] = [
         "approve",
         "choose the first option of an approval",
         "decide:approve",
-        *_ON_RUN,
+        _RUN,
+        *_DECIDING,
         word("question", "where more than one is open", nargs="?"),
         _REASON,
         more=_DECISION,
@@ -307,14 +310,15 @@ COMMANDS: list[CommandEntry] = [
         flag("--all", "every run that waits for it"),
         flag("--complete", "close plans whose tasks are all done, instead of going on with them"),
         _REASON,
-        *_WRITING,
+        *_DECIDING,
         more=_DECISION,
     ),
     command(
         "override",
         "go against a suggestion or a shut gate",
         "decide:override",
-        *_ON_RUN,
+        _RUN,
+        *_DECIDING,
         option("--to", "PHASE", "the phase to go to", required=True),
         _REASON,
         more=_DECISION,

@@ -18,7 +18,8 @@ class CommandEntry(NamedTuple):
     """One command. `name` has two words where it is one of a group.
 
     `run` is "module:function"; the module is one of `commands/` unless it has a full name. The function
-    takes the parsed options and returns the exit code. `more` stands below the arguments in `--help`.
+    takes the parsed options and returns the exit code, or a `PreparedWrite` that does once it is carried out.
+    `more` stands below the arguments in `--help`.
     """
 
     name: str

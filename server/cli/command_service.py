@@ -1,45 +1,47 @@
 """Commands of other processes, carried out by the server: it has the imports, and the boards of open roots.
 
-The command's own function runs on a thread, with its output captured (`terminal/caller`). One about a
+The command's own function runs on a thread, with its output captured (`captured_output`). One about a
 single run reads that run's files, as it would anywhere; one about all runs of a root takes the evaluations
-of its board, once the engine has looked again. What the server cannot answer just as the command would by
-itself, it declines, and whatever goes wrong: then the command looks itself. A root that is not open is not
-opened for it.
+of its board, once the engine has looked again; one that writes is prepared, offered and has its turn
+(`command_writer`). What the server cannot answer just as the command would by itself, it declines, and
+whatever goes wrong before something is written: then the command does it itself. A root that is not open is
+not opened for it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
-from itertools import groupby
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from ...orchestration.result.values import Evaluation
 from ..connector.command_call import (
-    CODE,
-    COMMANDS,
     DECLINED,
     HEADER,
     MAX_CALL,
+    READING,
     SAME,
-    STDERR,
-    STDOUT,
+    SAME_FOR_WRITING,
+    WRITING,
     CommandCall,
+    Offer,
     frame,
     frame_length,
     identity_of,
     parse_call,
+    umask_here,
 )
-from ..terminal.caller import Caller, called_by
 from ..workspace.roots import UsageError
+from .captured_output import CapturedOutput
+from .command_writer import CommandWriter, offer_of
 from .parser import parse_for_caller
+from .prepared_write import PreparedWrite
 from .selection import AllEvaluations, NoServerAnswer
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ bigger one those that were evaluated last are, and of the others all that was wr
 where that cannot be said the command looks itself."""
 _UNREADABLE = "artifact-unreadable"
 """Folders that cannot be listed are told of the root itself, by a look at all of it."""
+
+_UMASK = umask_here()
 
 _threads = ThreadPoolExecutor(_AT_ONCE, "phasekeeper-command")
 
@@ -72,7 +76,11 @@ async def serve_command(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.
         return asyncio.run_coroutine_threadsafe(_look(hub, root), loop).result(_LOOK_S)
 
     try:
-        answer = await loop.run_in_executor(_threads, _carry_out, call, evaluations)
+        if WRITING.isdisjoint(call.words[:1]):
+            answer = await loop.run_in_executor(_threads, _answer, call, evaluations)
+        else:
+            prepared, offer = await loop.run_in_executor(_threads, _prepare, call)
+            answer = await CommandWriter(hub.engine, call, prepared, reader, writer).write(offer)
     except NoServerAnswer:
         answer = frame(DECLINED)
     writer.write(answer)
@@ -97,24 +105,36 @@ async def _look(hub: Hub, root: Path) -> Mapping[str, Evaluation]:
     return board.runs
 
 
-def _carry_out(call: CommandCall, evaluations: AllEvaluations) -> bytes:
-    """The frames of a command's answer. Raises NoServerAnswer for what it would rather do itself."""
-    options = parse_for_caller(call.words)
-    if options is None or options.command.name not in COMMANDS or options.cold or not _sees_the_same(call):
-        raise NoServerAnswer
+def _answer(call: CommandCall, evaluations: AllEvaluations) -> bytes:
+    """The frames of the answer to a question. Raises NoServerAnswer."""
+    options = _options_of(call, READING)
     options.evaluations = evaluations
-    texts: list[tuple[bytes, str]] = []
-    stdout, stderr = (cast("IO[str]", _Capture(letter, texts, call)) for letter in (STDOUT, STDERR))
-    with called_by(Caller(stdout, stderr, Path(call.folder), call.environment)):
+    output = CapturedOutput(call)
+    with output.capture():
         code = _call(options)
-    frames = [
-        frame(letter, "".join(text for _, text in same).encode("utf-8", "surrogatepass"))
-        for letter, same in groupby(texts, key=lambda each: each[0])
-    ]
-    return b"".join((*frames, frame(CODE, b"%d" % code)))
+    return output.frames(code)
 
 
-def _call(options: Namespace) -> int:
+def _prepare(call: CommandCall) -> tuple[PreparedWrite, Offer]:
+    """What a command would write, and the offer to do so. Raises NoServerAnswer."""
+    options = _options_of(call, WRITING)
+    if call.umask != _UMASK or not _has_same_variables(call, SAME_FOR_WRITING):
+        raise NoServerAnswer
+    with CapturedOutput(call).capture():
+        prepared = _call(options)
+    return prepared, offer_of(call, prepared)
+
+
+def _options_of(call: CommandCall, names: Container[str]) -> Namespace:
+    """The options of a call of one of these commands; raises NoServerAnswer where it is not the server's."""
+    options = parse_for_caller(call.words)
+    if options is None or options.command.name not in names or options.cold or not _sees_the_same(call):
+        raise NoServerAnswer
+    return options
+
+
+def _call(options: Namespace) -> Any:
+    """What the command's function returns (`CommandEntry.run`). Raises NoServerAnswer."""
     module, _, function = options.command.run.partition(":")
     try:
         return getattr(import_module(f"{__package__}.commands.{module}"), function)(options)
@@ -127,7 +147,7 @@ def _call(options: Namespace) -> int:
 
 def _sees_the_same(call: CommandCall) -> bool:
     """True if the command would look at the same files, with the same key, as this process does."""
-    if any(os.environ.get(name) != call.environment.get(name) for name in SAME):
+    if not _has_same_variables(call, SAME):
         return False
     try:
         return identity_of(call.folder) == call.identity
@@ -135,19 +155,5 @@ def _sees_the_same(call: CommandCall) -> bool:
         return False
 
 
-class _Capture(io.TextIOBase):
-    """A stream of a command that is carried out for another process: adds what is printed to the `texts`."""
-
-    encoding: str = ""
-
-    def __init__(self, letter: bytes, texts: list[tuple[bytes, str]], call: CommandCall) -> None:
-        self._letter, self._texts = letter, texts
-        self._is_terminal = letter == STDOUT and call.is_terminal
-        self.encoding = call.encoding
-
-    def isatty(self) -> bool:
-        return self._is_terminal
-
-    def write(self, text: str, /) -> int:
-        self._texts.append((self._letter, text))
-        return len(text)
+def _has_same_variables(call: CommandCall, names: Sequence[str]) -> bool:
+    return all(os.environ.get(name) == call.environment.get(name) for name in names)

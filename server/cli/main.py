@@ -66,7 +66,7 @@ def _run(words: Sequence[str]) -> int:
         from ..hub.entry_points import run_daemon
 
         return run_daemon()
-    from ..connector.command_call import ask_server
+    from ..connector.command_call import WRITING, ask_server
 
     answer = ask_server(words)
     if answer is not None:
@@ -75,7 +75,7 @@ def _run(words: Sequence[str]) -> int:
         except OSError as error:
             from .output import report_unshown
 
-            return report_unshown(error)
+            return report_unshown(error, writes=words[0] in WRITING)
         return answer.code
     from importlib import import_module
 
@@ -93,7 +93,8 @@ def _run(words: Sequence[str]) -> int:
             from .output import tell_lock_waits
 
             tell_lock_waits()
-        code = getattr(import_module(path), function)(options)
+        done = getattr(import_module(path), function)(options)
+        code = done if isinstance(done, int) else done.carry_out()
         sys.stdout.flush()
         return code
     except Exception as error:

@@ -92,10 +92,11 @@ def tell_lock_waits() -> None:
     """Have a command that waits for the lock of a run say so on stderr, after a second."""
     from ..store.lock import on_lock_wait
 
-    on_lock_wait.set(_print_lock_wait)
+    on_lock_wait.set(print_lock_wait)
 
 
-def _print_lock_wait(wait: LockWait) -> None:
+def print_lock_wait(wait: LockWait) -> None:
+    """Say on stderr for whom a command waits, and how long."""
     until = wait.until.astimezone().strftime("%H:%M:%S")
     who = f"{plain(wait.run or '.', PATH_LIMIT)} is being written by {plain(wait.holder, 300)}"
     times = f"waited for {wait.waited_s:g} s, and for up to {wait.left_s:g} s more, until {until}"

@@ -24,7 +24,8 @@ exit codes:
              0 go on, 1 refused, 3 a person is awaited
   others     0
   all        2 wrong use, or a definition that is broken
-             4 the answer could not be shown; what was recorded stands
+             4 the answer could not be shown; what was recorded stands, or
+               stderr says that it is not known and what shows it
 
 PATH is any file or folder of the work; the root around it is found.
 RUN is a run's path from the root or its last segments.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from .repository import toplevel
@@ -79,16 +79,20 @@ def environment(*, person: bool = False) -> dict[str, str]:
     }
 
 
-def program(root: Path) -> str | None:
-    """The git on PATH, whose folder lies outside of the workspace; None where there is none."""
+def program(root: Path, path: str | None = None) -> str | None:
+    """The git on PATH, whose folder lies outside of the workspace; None where there is none.
+
+    `path` is that variable of another process.
+    """
     try:
         start = root.resolve()
-        return _program(os.environ.get("PATH", os.defpath), toplevel(start) or start)
+        folders = os.environ.get("PATH", os.defpath) if path is None else path
+        return _program(folders, toplevel(start) or start)
     except (OSError, ValueError, RuntimeError):
         return None
 
 
-@cache
+@lru_cache(64)
 def _program(path: str, workspace: Path) -> str | None:
     for name in path.split(os.pathsep):
         # A relative folder could be the workspace's own; so could the one that a link leads to tomorrow.

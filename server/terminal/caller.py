@@ -37,6 +37,11 @@ def called_by(caller: Caller) -> Iterator[None]:
         _caller.reset(token)
 
 
+def is_other_process() -> bool:
+    """True in the server, which carries out a command of another process."""
+    return _caller.get() is not None
+
+
 def stdout() -> IO[str]:
     """Standard output of the caller."""
     caller = _caller.get()

@@ -40,7 +40,11 @@ class Launcher(Protocol):
 
 
 class CommandLine:
-    """A person or script that starts a command for each report, under a `tracer` if there is one."""
+    """A person or script that starts a command for each report, under a `tracer` if there is one.
+
+    It writes through the server where one runs; with `--cold`, and under a tracer, whose faults are meant for
+    it, by itself.
+    """
 
     def __init__(
         self, launcher: Launcher, root: Path, options: tuple[str, ...] = (), tracer: tuple[str, ...] = ()
@@ -66,6 +70,7 @@ class CommandLine:
     def run(self, *words: str) -> tuple[int, str]:
         """(the exit code, what was printed) of a command."""
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
+        words = (*words, "--cold") if self._tracer else words
         process = self._launcher.start(*words, cwd=self._root, stdin=null, stdout=pipe, tracer=self._tracer)
         try:
             said = process.communicate(timeout=BOUND_S)[0].decode()
@@ -232,15 +237,15 @@ class Editor(_Connector):
 KINDS = (Assistant, Assistant, Editor, CommandLine)
 """Kinds of clients; assistants are the most."""
 ALONE = 0.3
-"""Of assistants and editors; these are not served by the server."""
+"""Of all clients; these are not served by the server."""
 
 
 @contextmanager
 def client_of(chance: random.Random, launcher: Launcher, root: Path) -> Iterator[Any]:
     """A client of some kind, in the server or by itself. Raises Gone when it is killed at its start."""
     kind = chance.choice(KINDS)
-    alone = kind is not CommandLine and chance.random() < ALONE
-    client = kind(launcher, root, ("--standalone",) if alone else ())
+    by_itself = "--cold" if kind is CommandLine else "--standalone"
+    client = kind(launcher, root, (by_itself,) if chance.random() < ALONE else ())
     try:
         client.connect()
         yield client

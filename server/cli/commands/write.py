@@ -1,10 +1,14 @@
-"""The writing commands. Each prints what was recorded and the new next step, and returns its exit code."""
+"""The writing commands. Each is prepared first: runs and files are read, and what is used wrongly is told.
+
+Carried out it prints what was recorded and the new next step, and returns its exit code.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ from ....orchestration.updates.commands import AlreadyDone, Command
 from ....tools.report_words import report_words
 from ....tools.run_names import awaits_person
 from ...disk.git import actor
+from ...terminal.caller import is_other_process, path_here
 from ...terminal.finding_views import one_line_of
 from ...terminal.lines import Part, path, print_errors, print_lines
 from ...terminal.run_views import next_step_lines
@@ -22,7 +27,15 @@ from ...workspace import apply
 from ...workspace.roots import UsageError
 from ..confirm import confirm
 from ..output import OK, WAITING, print_json
-from ..selection import definitions_of, open_workspaces, root_option, select_runs
+from ..prepared_write import PreparedWrite, look_with
+from ..selection import (
+    NoServerAnswer,
+    SelectedRun,
+    definitions_of,
+    open_workspaces,
+    root_option,
+    select_runs,
+)
 
 _NEW_SHOWN = 5
 
@@ -50,18 +63,25 @@ def print_result(options: Namespace, done: apply.CommandResult, text: str) -> in
     return WAITING if _waits(evaluation) else OK
 
 
-def start(options: Namespace) -> int:
+def start(options: Namespace) -> PreparedWrite:
     """`start`: a new run, ready to work in."""
     workspace = open_workspaces(Path(), options.root).workspaces[0]
     with definitions_of(workspace.root):
         workflow = workspace.library.workflow(options.workflow)
-        who = actor(workspace.root)
-        run, done = apply.start_run(workspace, workflow, options.name, options.title or "", who)
-    print_result(options, done, f"started {run}")
-    return OK
+    who = actor(workspace.root)
+
+    def carry_out() -> int:
+        with definitions_of(workspace.root):
+            title = options.title or ""
+            run, done = apply.start_run(workspace, workflow, options.name, title, who)
+        print_result(options, done, f"started {run}")
+        return OK
+
+    look = look_with("status", *root_option(workspace.root, options.root))
+    return PreparedWrite(workspace.root, "", carry_out, look)
 
 
-def report(options: Namespace) -> int:
+def report(options: Namespace) -> PreparedWrite:
     """`report`: what one phase's work came to."""
     held = apply.HeldClaims((options.token,), named=True) if options.token else apply.NO_CLAIMS
     wanted = Command(
@@ -70,12 +90,12 @@ def report(options: Namespace) -> int:
         message=options.summary or "", report=_text("--report", options.report) if options.report else "",
         data=_data(options.data), manual_criteria=tuple(options.manual or ()), request=options.request or "",
     )  # fmt: skip
-    try:
-        done = _apply(options, wanted, held)
-    except AlreadyDone as why:
-        return _print_needless(options, str(why))
-    recorded = report_words(options.step, options.outcome, done.evaluation)
-    return print_result(options, done, f"recorded: {recorded}")
+
+    def text(done: apply.CommandResult) -> str:
+        return f"recorded: {report_words(options.step, options.outcome, done.evaluation)}"
+
+    files = [path_here(Path(path)) for path in (options.report, options.data) if path]
+    return _prepare(options, wanted, text, held)._replace(files=files)
 
 
 def _print_needless(options: Namespace, why: str) -> int:
@@ -95,21 +115,45 @@ def _waits(evaluation: Evaluation) -> bool:
     return awaits_person(evaluation) or evaluation.status == RunStatus.BLOCKED
 
 
-def escalate(options: Namespace) -> int:
+def escalate(options: Namespace) -> PreparedWrite:
     """`escalate`: put a question to a person, who lets the run go on or stops it."""
     tasks, request = tuple(options.task or ()), options.request or ""
     wanted = Command(kind="raise", message=options.question, tasks=tasks, request=request)
-    return print_result(options, _apply(options, wanted), "asked: a person lets the run go on, or stops it")
+    return _prepare(options, wanted, lambda _: "asked: a person lets the run go on, or stops it")
 
 
-def _apply(
-    options: Namespace, wanted: Command, claims: apply.HeldClaims = apply.NO_CLAIMS
-) -> apply.CommandResult:
-    """Carry out an act that is no person's decision."""
+def redo(options: Namespace) -> PreparedWrite:
+    """`redo`: a phase is done once more."""
+    wanted = Command(kind="redo", step=options.phase, why=options.reason or "")
+    return _prepare(options, wanted, lambda _: f"to be done again: {options.phase}")
+
+
+def _prepare(
+    options: Namespace,
+    wanted: Command,
+    text: Callable[[apply.CommandResult], str],
+    claims: apply.HeldClaims = apply.NO_CLAIMS,
+) -> PreparedWrite:
+    """An act that is no person's decision; `text` says what was recorded."""
     run = select_runs(options).runs[0]
     who = getattr(options, "who", None) or actor(run.workspace.root)
     wanted = wanted._replace(actor=who, channel="cli")
-    return apply.apply_command(run.workspace, run.match.run, wanted, claims=claims)
+
+    def carry_out() -> int:
+        try:
+            done = apply.apply_command(run.workspace, run.match.run, wanted, claims=claims)
+        except AlreadyDone as why:
+            return _print_needless(options, str(why))
+        return print_result(options, done, text(done))
+
+    look = look_with("history", run.name, *_root_words(options, run))
+    if wanted.request:
+        look += ", and the same call with the same --request-id records it once"
+    return PreparedWrite(run.workspace.root, run.match.run, carry_out, look)
+
+
+def _root_words(options: Namespace, run: SelectedRun) -> tuple[str, ...]:
+    return root_option(run.workspace.root, options.root)
 
 
 def _data(path: str | None) -> dict[str, Any]:
@@ -125,44 +169,60 @@ def _data(path: str | None) -> dict[str, Any]:
 
 
 def _text(option: str, path: str) -> str:
-    """The text of a file that an option names; of standard input for "-"."""
+    """The text of a file that an option names; of standard input for "-".
+
+    The server has no part in the standard input of who calls it, and opens nothing but files.
+    """
+    file = path_here(Path(path))
+    if is_other_process() and (path == "-" or not file.is_file()):
+        raise NoServerAnswer
     try:
-        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        return sys.stdin.read() if path == "-" else file.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{option} {path}: {(error.strerror or 'it cannot be read').lower()}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{option} {path} is no text in UTF-8") from None
 
 
-def redo(options: Namespace) -> int:
-    """`redo`: a phase is done once more."""
-    wanted = Command(kind="redo", step=options.phase, why=options.reason or "")
-    return print_result(options, _apply(options, wanted), f"to be done again: {options.phase}")
-
-
 # ---- claims -----------------------------------------------------------------------------------
 
 
-def claim(options: Namespace) -> int:
+def claim(options: Namespace) -> PreparedWrite:
     """`claim`: nobody else takes a task while the claim lives."""
     run = select_runs(options).runs[0]
     named = (options.task, options.who, options.ttl, options.token or "")
-    claimed, token = apply.claim(run.workspace, run.match.run, *named)
-    if options.json:
-        print_json({"run": run.match.run, **as_json(claimed), "token": token})
-    else:
-        print_lines([[Part(f"{claimed.task} is yours until {claimed.until}; token {token}", "good")]])
-    return OK
+
+    def carry_out() -> int:
+        claimed, token = apply.claim(run.workspace, run.match.run, *named)
+        if options.json:
+            print_json({"run": run.match.run, **as_json(claimed), "token": token})
+        else:
+            said = f"{claimed.task} is yours until {claimed.until}; token {token}"
+            print_lines([[Part(said, "good")]])
+        return OK
+
+    return PreparedWrite(run.workspace.root, run.match.run, carry_out, _look_at_claims(options, run))
 
 
-def release(options: Namespace) -> int:
+def release(options: Namespace) -> PreparedWrite:
     """`release`: end a claim, with its token; without it a person confirms that the task is given back."""
+    if not options.token and is_other_process():
+        # A person confirms on the terminal of their own command.
+        raise NoServerAnswer
     run = select_runs(options).runs[0]
     if not options.token:
         task, claimed = apply.claimed_task(run.workspace, run.match.run, options.task)
         if claimed:
             said = f"{task} is claimed by {claimed.actor} until {claimed.until}, and its token is not given"
             confirm([said, "released, it is free: whoever works on it has no claim any more"], run.name)
-    task, ended = apply.release(run.workspace, run.match.run, options.task, options.token or None)
-    print_lines([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])
-    return OK
+
+    def carry_out() -> int:
+        task, ended = apply.release(run.workspace, run.match.run, options.task, options.token or None)
+        print_lines([[Part(f"{plain(task)} {'is released' if ended else 'was not claimed'}")]])
+        return OK
+
+    return PreparedWrite(run.workspace.root, run.match.run, carry_out, _look_at_claims(options, run))
+
+
+def _look_at_claims(options: Namespace, run: SelectedRun) -> str:
+    return look_with("next", "--json", "--run", run.name, *_root_words(options, run))

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
-import pty
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
-import termios
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-from phasekeeper.server.cli import catalog, parser
+from phasekeeper.server.cli import catalog
 from phasekeeper.server.connector import command_call, handshake
-from phasekeeper.server.connector.command_call import CODE, COMMANDS, STDOUT, frame
+from phasekeeper.server.connector.command_call import CODE, COMMANDS, READING, STDOUT, WRITING, frame
 from phasekeeper.server.connector.handshake import GreetingRefused
 
 from tests.roots import EXAMPLES, TASKS, put, task
-from tests.server.servers import BOUND_S, Home, homes, until
+from tests.server.cli.served import WITHOUT_ENGINE, Served, on_terminal
+from tests.server.servers import BOUND_S, homes, until
 
 RUN = "late-fees"
 FOLDER = f"{TASKS}/{RUN}"
@@ -49,34 +43,6 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "can": ((RUN, "codegen"), (RUN, "review", "--json")),
 }
 EVERY = [(name, *words) for name, calls in CALLS.items() for words in calls]
-WITHOUT_ENGINE = (
-    "import sys; sys.modules['phasekeeper.server.cli.parser'] = None; "
-    "from phasekeeper.server.cli.main import main; sys.exit(main())"
-)
-"""A command line that cannot look itself."""
-
-
-class Served:
-    """A server of a user, and the folders that somebody has it watch."""
-
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self.process = home.server()
-        self._views: list[socket.socket] = []
-
-    def watch(self, *folders: Path) -> None:
-        """Have the roots of folders open until the end; returns when their runs are known."""
-        view = self.home.joined("view")
-        self._views.append(view)
-        view.sendall(json.dumps({"roots": [*map(str, folders)]}).encode() + b"\n")
-        stream = view.makefile("rb")
-        while "rows" not in (said := json.loads(stream.readline())):
-            assert "error" not in said, said
-        stream.close()
-
-    def end(self) -> None:
-        for view in self._views:
-            view.close()
 
 
 @pytest.fixture(scope="module")
@@ -94,72 +60,18 @@ def shared() -> Iterator[tuple[Served, Path]]:
         served.end()
 
 
-@pytest.fixture
-def served(home: Home) -> Iterator[Served]:
-    made = Served(home)
-    yield made
-    made.end()
-
-
-@pytest.fixture
-def as_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[Home, Path], None]:
-    """Makes this process one of the home's user, in a folder."""
-
-    def become(home: Home, folder: Path) -> None:
-        for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"):
-            monkeypatch.setenv(name, home.env[name])
-        monkeypatch.chdir(folder)
-
-    return become
-
-
-@pytest.fixture
-def asked(run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
-    """Runs a command that must not look itself: (exit code, stdout, stderr)."""
-
-    def refuse(words: Sequence[str]) -> Any:
-        raise AssertionError(f"{words} looked itself")
-
-    def called(*words: str) -> tuple[int, str, str]:
-        with monkeypatch.context() as patched:
-            patched.setattr(parser, "parse", refuse)
-            return run(*words)
-
-    return called
-
-
-def on_terminal(command: Sequence[str], folder: Path, env: dict[str, str], columns: int) -> tuple[int, bytes]:
-    """(exit code, all that a command writes to its terminal)."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=env)
-    os.close(theirs)
-    bound = threading.Timer(BOUND_S, process.kill)
-    bound.start()
-    said = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            said += chunk
-    except OSError:
-        # Linux: nobody has the terminal open any more.
-        pass
-    code = process.wait()
-    bound.cancel()
-    os.close(ours)
-    return code, said
-
-
 # ---- the same answer --------------------------------------------------------------------------
 
 
 def test_every_command_that_the_server_carries_out_is_compared_and_can_look_itself() -> None:
-    assert CALLS.keys() == COMMANDS
+    assert CALLS.keys() == READING
     offering = {
         entry.name
         for entry in catalog.COMMANDS
         if any("--cold" in argument.names for argument in entry.arguments)
     }
     assert offering == COMMANDS
+    assert not WRITING & {name.split()[-1] for name in catalog.decisions()}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +101,7 @@ def test_a_root_that_is_named_and_a_folder_outside_of_it_are_the_callers(shared,
 
 
 @pytest.mark.parametrize("columns", [70, 160])
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted(READING))
 def test_a_terminal_shows_the_same(shared, name: str, columns: int) -> None:
     served, root = shared
     env = {
@@ -282,7 +194,6 @@ def test_a_root_that_is_not_open_is_not_opened_for_a_question(served, as_user, r
         ("explain",),
         ("next", "--run", "nothing-like-it"),
         ("can", RUN, "no-such-step"),
-        ("claim", RUN, "t-01", "--as", "ann"),
         ("doctor",),
         (),
     ],
