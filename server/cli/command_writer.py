@@ -10,18 +10,23 @@ from __future__ import annotations
 import asyncio
 import os
 from contextvars import copy_context
-from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from ..connector.command_call import BEGIN, OFFER, PATH, PROGRESS, CommandCall, Offer, frame, identity_of
 from ..disk.git import program
 from ..live.engine import Engine
-from ..store.folder import StoreError
-from ..store.lock import TOLD_AFTER_S, LockWait, on_lock_wait
+from ..workspace.apply import StoreError
 from ..writer_queue import QUEUE_S
 from .captured_output import CapturedOutput
-from .output import print_lock_wait, report_failure
+from .output import print_lock_wait, queue_wait, report_failure, tell_lock_waits
 from .prepared_write import PreparedWrite
 from .selection import NoServerAnswer
+
+if TYPE_CHECKING:
+    from ..store.lock import LockWait
+
+_TOLD_AFTER_S = 1.0
+"""Whoever waits longer for a turn is told so."""
 
 
 def offer_of(call: CommandCall, prepared: PreparedWrite) -> Offer:
@@ -62,7 +67,7 @@ class CommandWriter:
         await self._writer.drain()
         if await self._reader.readexactly(len(BEGIN)) != BEGIN:
             raise ConnectionError("an offer was not agreed to")
-        waiting = self._loop.call_later(TOLD_AFTER_S, self._print_queue_wait)
+        waiting = self._loop.call_later(_TOLD_AFTER_S, self._print_queue_wait)
 
         def carry_out() -> bytes:
             self._loop.call_soon_threadsafe(waiting.cancel)
@@ -83,7 +88,7 @@ class CommandWriter:
         """On a writer's thread, in a context of its own."""
         if self._reader.at_eof():
             raise StoreError("the server ends, and nothing was changed. Run it again")
-        on_lock_wait.set(self._print_lock_wait)
+        tell_lock_waits(self._print_lock_wait)
         output = CapturedOutput(self._call)
         with output.capture():
             try:
@@ -98,10 +103,7 @@ class CommandWriter:
     # ---- while it waits
 
     def _print_queue_wait(self) -> None:
-        left_s = QUEUE_S - TOLD_AFTER_S
-        until = datetime.now(UTC) + timedelta(seconds=left_s)
-        wait = LockWait(self._prepared.run, "others of this server", TOLD_AFTER_S, left_s, until)
-        self._print_lock_wait(wait)
+        self._print_lock_wait(queue_wait(self._prepared.run, _TOLD_AFTER_S, QUEUE_S - _TOLD_AFTER_S))
 
     def _print_lock_wait(self, wait: LockWait) -> None:
         """Have whoever waits told of it now. Called on any thread."""

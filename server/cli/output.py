@@ -6,7 +6,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ...orchestration.evaluation.trace import ReportTextRefused
@@ -88,19 +89,27 @@ def report_unshown(error: OSError, writes: bool = False) -> int:
     return NOT_SHOWN
 
 
-def tell_lock_waits() -> None:
-    """Have a command that waits for the lock of a run say so on stderr, after a second."""
-    from ..store.lock import on_lock_wait
-
-    on_lock_wait.set(print_lock_wait)
-
-
 def print_lock_wait(wait: LockWait) -> None:
     """Say on stderr for whom a command waits, and how long."""
     until = wait.until.astimezone().strftime("%H:%M:%S")
     who = f"{plain(wait.run or '.', PATH_LIMIT)} is being written by {plain(wait.holder, 300)}"
     times = f"waited for {wait.waited_s:g} s, and for up to {wait.left_s:g} s more, until {until}"
     print_errors([f"phasekeeper: {who}: {times}"])
+
+
+def tell_lock_waits(tell: Callable[[LockWait], None] = print_lock_wait) -> None:
+    """Have a command that waits for the lock of a run say so, after a second, in this context."""
+    from ..store.lock import on_lock_wait
+
+    on_lock_wait.set(tell)
+
+
+def queue_wait(run: str, waited_s: float, left_s: float) -> LockWait:
+    """A wait for others who write the run through the same server."""
+    from ..store.lock import LockWait
+
+    until = datetime.now(UTC) + timedelta(seconds=left_s)
+    return LockWait(run, "others of this server", waited_s, left_s, until)
 
 
 def print_root_problems(selection: Selection, as_json: bool) -> None:
