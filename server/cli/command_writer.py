@@ -10,20 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 from contextvars import copy_context
-from typing import TYPE_CHECKING
 
 from ..connector.command_call import BEGIN, OFFER, PATH, PROGRESS, CommandCall, Offer, frame, identity_of
 from ..disk.git import program
 from ..live.engine import Engine
+from ..terminal.lines import print_errors
 from ..workspace.apply import StoreError
 from ..writer_queue import QUEUE_S
 from .captured_output import CapturedOutput
-from .output import print_lock_wait, queue_wait, report_failure, tell_lock_waits
+from .output import queue_wait_line, report_failure, tell_lock_waits
 from .prepared_write import PreparedWrite
 from .selection import NoServerAnswer
-
-if TYPE_CHECKING:
-    from ..store.lock import LockWait
 
 _TOLD_AFTER_S = 1.0
 """Whoever waits longer for a turn is told so."""
@@ -88,7 +85,7 @@ class CommandWriter:
         """On a writer's thread, in a context of its own."""
         if self._reader.at_eof():
             raise StoreError("the server ends, and nothing was changed. Run it again")
-        tell_lock_waits(self._print_lock_wait)
+        tell_lock_waits(self._print_progress)
         output = CapturedOutput(self._call)
         with output.capture():
             try:
@@ -103,12 +100,12 @@ class CommandWriter:
     # ---- while it waits
 
     def _print_queue_wait(self) -> None:
-        self._print_lock_wait(queue_wait(self._prepared.run, _TOLD_AFTER_S, QUEUE_S - _TOLD_AFTER_S))
+        self._print_progress(queue_wait_line(self._prepared.run, _TOLD_AFTER_S, QUEUE_S - _TOLD_AFTER_S))
 
-    def _print_lock_wait(self, wait: LockWait) -> None:
-        """Have whoever waits told of it now. Called on any thread."""
+    def _print_progress(self, line: str) -> None:
+        """Have whoever waits told at once. Called on any thread."""
         output = CapturedOutput(self._call)
         with output.capture():
-            print_lock_wait(wait)
+            print_errors([line])
         said = frame(PROGRESS, output.text.encode("utf-8", "surrogatepass"))
         self._loop.call_soon_threadsafe(self._writer.write, said)

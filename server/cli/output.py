@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...orchestration.evaluation.trace import ReportTextRefused
 from ...orchestration.sanitize import plain
@@ -20,9 +20,6 @@ from ..workspace.definitions import UnknownWorkflow
 from ..workspace.roots import UsageError
 from .confirm import NotConfirmed
 from .selection import BrokenDefinitions, Selection
-
-if TYPE_CHECKING:
-    from ..store.lock import LockWait
 
 # Exit codes of the design, section 7; NOT_SHOWN says of what writes that it is done all the same.
 OK, REFUSED, USAGE, WAITING, NOT_SHOWN = 0, 1, 2, 3, 4
@@ -89,27 +86,30 @@ def report_unshown(error: OSError, writes: bool = False) -> int:
     return NOT_SHOWN
 
 
-def print_lock_wait(wait: LockWait) -> None:
-    """Say on stderr for whom a command waits, and how long."""
-    until = wait.until.astimezone().strftime("%H:%M:%S")
-    who = f"{plain(wait.run or '.', PATH_LIMIT)} is being written by {plain(wait.holder, 300)}"
-    times = f"waited for {wait.waited_s:g} s, and for up to {wait.left_s:g} s more, until {until}"
-    print_errors([f"phasekeeper: {who}: {times}"])
+def _print_wait(line: str) -> None:
+    print_errors([line])
 
 
-def tell_lock_waits(tell: Callable[[LockWait], None] = print_lock_wait) -> None:
-    """Have a command that waits for the lock of a run say so, after a second, in this context."""
+def tell_lock_waits(tell: Callable[[str], None] = _print_wait) -> None:
+    """Have a command that waits for the lock of a run say so on stderr, after a second, in this context."""
     from ..store.lock import on_lock_wait
 
-    on_lock_wait.set(tell)
+    on_lock_wait.set(
+        lambda wait: tell(_wait_line(wait.run, wait.holder, wait.waited_s, wait.left_s, wait.until))
+    )
 
 
-def queue_wait(run: str, waited_s: float, left_s: float) -> LockWait:
-    """A wait for others who write the run through the same server."""
-    from ..store.lock import LockWait
+def queue_wait_line(run: str, waited_s: float, left_s: float) -> str:
+    """What is said of a wait for others who write the run through the same server."""
+    return _wait_line(
+        run, "others of this server", waited_s, left_s, datetime.now(UTC) + timedelta(seconds=left_s)
+    )
 
-    until = datetime.now(UTC) + timedelta(seconds=left_s)
-    return LockWait(run, "others of this server", waited_s, left_s, until)
+
+def _wait_line(run: str, holder: str, waited_s: float, left_s: float, until: datetime) -> str:
+    who = f"{plain(run or '.', PATH_LIMIT)} is being written by {plain(holder, 300)}"
+    local = until.astimezone().strftime("%H:%M:%S")
+    return f"phasekeeper: {who}: waited for {waited_s:g} s, and for up to {left_s:g} s more, until {local}"
 
 
 def print_root_problems(selection: Selection, as_json: bool) -> None:
