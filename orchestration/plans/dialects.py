@@ -30,6 +30,7 @@ DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry(
         "openspec": ".checklist.openspec",
         "kiro": ".checklist.kiro",
         "task-master": ".records.task_master",
+        "beads": ".records.beads",
     }
 )
 """Dialects by the word that `kind:` of an artifact uses."""

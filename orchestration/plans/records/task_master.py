@@ -140,7 +140,7 @@ def read_tag(text: str, unit: str) -> Plan | None:
     ranks = {item.id: number for number, item in enumerate(sorted(items, key=_turn))}
     records = [_record(item, known, parts, ranks[item.id]) for item in items]
     problems = [*document.problems, *(found for item in items for found in _item_problems(item))]
-    return plan_of_records(records, tag.span, problems, "task-master next", _CANCELLED)
+    return plan_of_records(records, tag.span, problems, "task-master next passes over it", _CANCELLED)
 
 
 def _items(

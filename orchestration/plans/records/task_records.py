@@ -20,7 +20,7 @@ class TaskRecord:
     `word` is its status in a word. `place` is that of its id, or of the whole where it has none, in one line;
     `mark` that of its status. `depends_on` are the ids that it names itself, at `depends_span`; `waits` what
     it waits for besides, as its open parts. `blockers` say in words why it cannot be begun. `parent` is the
-    id of the task that it is a part of.
+    id of the task that it is a part of. One that is `optional` holds nothing up and is no work.
     """
 
     id: str
@@ -37,6 +37,7 @@ class TaskRecord:
     type: str = ""
     file: str = ""
     rank: int = 0
+    optional: bool = False
 
     @property
     def is_closed(self) -> bool:
@@ -44,13 +45,18 @@ class TaskRecord:
 
 
 def plan_of_records(
-    records: Sequence[TaskRecord], span: Span, problems: Iterable[Problem], tool: str, of_cancelled: str = ""
+    records: Sequence[TaskRecord],
+    span: Span,
+    problems: Iterable[Problem],
+    of_parts: str = "",
+    of_cancelled: str = "nobody will do it",
 ) -> Plan:
     """The plan of one stage that has these tasks. `span` is above them all.
 
-    `tool` is whose records they are, `of_cancelled` what it does with what waits for a cancelled task.
+    `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
+    what waits for a cancelled task.
     """
-    found = [*problems, *_duplicates(records), *_drift(records, tool), *_ahead(records)]
+    found = [*problems, *_duplicates(records), *_drift(records, of_parts), *_ahead(records)]
     found += _cancelled_dependencies(records, of_cancelled)
     tasks = StageTasks([_task(record, span.line) for record in records])
     said = "\n".join(
@@ -73,7 +79,7 @@ def _task(record: TaskRecord, above: int) -> Task:
     return Task(
         record.id, record.id, record.title or record.id, "tasks", record.status, record.file, record.type,
         place(record.place), place(record.mark) if record.mark else None,
-        word=record.word, rank=record.rank,
+        optional=record.optional, word=record.word, rank=record.rank,
     )  # fmt: skip
 
 
@@ -101,17 +107,18 @@ def _duplicates(records: Sequence[TaskRecord]) -> Iterator[Problem]:
             yield Problem("duplicate-task", message, record.place)
 
 
-def _drift(records: Sequence[TaskRecord], tool: str) -> Iterator[Problem]:
+def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[Problem]:
     """Tasks that are done while a part of them is open."""
+    seen = f"; {of_parts}" if of_parts else ""
     open_parts: dict[str, list[str]] = {}
     for record in records:
-        if record.parent and not record.is_closed:
+        if record.parent and not (record.is_closed or record.optional):
             open_parts.setdefault(record.parent, []).append(record.id)
     for record in records:
         if record.status is MarkStatus.DONE and record.id in open_parts:
             parts = open_parts[record.id]
             named = ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
-            message = f"{record.id} is {record.word}, but {named} in it is open; {tool} passes over it"
+            message = f"{record.id} is {record.word}, but {named} in it is open{seen}"
             yield Problem("status-drift", message, record.mark or record.place)
 
 

@@ -613,6 +613,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
 
     assert names == [
         "artifact-pipeline",
+        "beads",
         "component-design",
         "component-session",
         "kiro",
@@ -626,7 +627,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
     ]
     assert "own  Ours  (.phasekeeper/workflows/own.yaml)\n  runs at own/*\n" in out
     data = json.loads(run("workflow", "list", "--json")[1])
-    assert [(w["name"], w["builtIn"]) for w in data][6] == ("own", False)
+    assert [(w["name"], w["builtIn"]) for w in data][names.index("own")] == ("own", False)
 
 
 def test_a_workflow_is_shown_with_all_its_parts_or_as_it_is_written(here, run):
