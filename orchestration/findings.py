@@ -250,6 +250,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "gate-failing": (Severity.WARNING, "a gate that does not block fails"),
     "test-task-missing": (Severity.HINT, "a stage of the plan ends without a test task"),
     "unknown-action": (Severity.ERROR, "a rule named an action that the workflow does not have"),
+    "threshold-lowered": (
+        Severity.WARNING,
+        "a tool is told a lower coverage threshold than when its check passed last",
+    ),
     "unknown-phase": (Severity.ERROR, "the recorded phase is none of the workflow's"),
     "unknown-word": (Severity.ERROR, "a word stands where only known ones may; no gate passes on it"),
     "updates-ignored": (Severity.WARNING, "the last report wanted to write what its step may not"),

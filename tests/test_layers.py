@@ -107,6 +107,7 @@ MORE = {
     "orchestration/formats/xml_text.py": frozenset({"xml"}),
     "orchestration/vfs/xml_encoding.py": frozenset({"codecs"}),
     "orchestration/evidence/sarif.py": frozenset({"urllib"}),
+    "orchestration/evidence/thresholds.py": frozenset({"configparser", "tomllib"}),
 }
 """`sys` for the largest number that JSON readers take; of `xml` and `urllib` the modules
 that fetch nothing."""

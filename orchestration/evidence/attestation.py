@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from .thresholds import Threshold
+
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -66,6 +68,7 @@ class PassedResult(NamedTuple):
     totals: Totals
     inputs: int
     patterns: tuple[str, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ class Attestation:
     findings: tuple[LocatedFinding, ...] = ()
     before: PassedResult | None = None
     patterns: tuple[str, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
     actor: str = ""
     trust: str = PERSON
     program: str = ""
@@ -126,6 +130,7 @@ def statement(attestation: Attestation) -> dict[str, Any]:
     # A NamedTuple is a list to JSON; by name it can be read by people, and have more fields one day.
     own["findings"] = [each._asdict() for each in attestation.findings]
     own["before"] = _passed_result(attestation.before) if attestation.before else None
+    own["thresholds"] = [each._asdict() for each in attestation.thresholds]
     configuration = [
         {"name": each.kind, "uri": each.path, "digest": {"sha256": each.digest}}
         for each in attestation.reports
@@ -145,7 +150,8 @@ def statement(attestation: Attestation) -> dict[str, Any]:
 
 
 def _passed_result(before: PassedResult) -> dict[str, Any]:
-    return before._asdict() | {"totals": asdict(before.totals)}
+    thresholds = [each._asdict() for each in before.thresholds]
+    return before._asdict() | {"totals": asdict(before.totals), "thresholds": thresholds}
 
 
 def _signature(payload: bytes, secret: bytes) -> bytes:
@@ -213,6 +219,7 @@ def _attestation(data: Mapping[str, Any]) -> Attestation:
         findings=tuple(LocatedFinding(**each) for each in own["findings"]),
         before=_read_passed_result(before) if before else None,
         patterns=tuple(own["patterns"]),
+        thresholds=_read_thresholds(own),
         actor=own["actor"],
         trust=own["trust"],
         program=own["program"],
@@ -221,4 +228,15 @@ def _attestation(data: Mapping[str, Any]) -> Attestation:
 
 
 def _read_passed_result(data: Mapping[str, Any]) -> PassedResult:
-    return PassedResult(data["ended_at"], Totals(**data["totals"]), data["inputs"], tuple(data["patterns"]))
+    return PassedResult(
+        data["ended_at"],
+        Totals(**data["totals"]),
+        data["inputs"],
+        tuple(data["patterns"]),
+        _read_thresholds(data),
+    )
+
+
+def _read_thresholds(data: Mapping[str, Any]) -> tuple[Threshold, ...]:
+    """The thresholds in a result; one that was made before they were kept has none."""
+    return tuple(Threshold(**each) for each in data.get("thresholds", ()))

@@ -109,7 +109,7 @@ class CheckState:
         data |= {"issues": _without_none(issues)}
         less = {each.code: int(abs(each.before - each.now)) for each in shrunk}
         data |= {"removed": less.get("tests-removed", 0), "newly_skipped": less.get("tests-skipped", 0)}
-        return data | {"narrowed": "check-narrowed" in less}
+        return data | {"narrowed": "check-narrowed" in less, "lowered": "threshold-lowered" in less}
 
 
 def _without_none(numbers: dict[str, Any]) -> dict[str, Any]:
@@ -215,6 +215,14 @@ def shrinkage(now: Attestation, before: PassedResult) -> Iterator[Shrinkage]:
     for what in ("lines", "branches"):
         if (n := _less(getattr(then, what), getattr(now.totals, what))) is not None:
             yield Shrinkage("coverage-dropped", f"of {what} covered", *n)
+    present = {each.name: each for each in now.thresholds}
+    for each in before.thresholds:
+        if each.name not in present:
+            what = f"% is the threshold {each.name}, which {each.place} sets no more"
+            yield Shrinkage("threshold-lowered", what, each.least, 0)
+        elif (least := present[each.name]).least < each.least:
+            what = f"% is the threshold {each.name} of {least.place}"
+            yield Shrinkage("threshold-lowered", what, each.least, least.least)
     gone = tuple(pattern for pattern in before.patterns if pattern not in now.patterns)
     if gone and now.inputs < before.inputs:
         yield Shrinkage("check-narrowed", "files were its inputs", before.inputs, now.inputs, gone)

@@ -21,7 +21,9 @@ from typing import NamedTuple
 from ...orchestration.evidence.attestation import HEAD, PERSON, Attestation, PassedResult
 from ...orchestration.evidence.check_state import CheckState, shrinkage
 from ...orchestration.evidence.checks import Check
+from ...orchestration.evidence.thresholds import FILES, Threshold, tool_thresholds
 from ..disk.decision_keys import make_repository_key
+from ..disk.disk_files import DiskFiles
 from ..disk.git import actor
 from ..store.folder import StoreError, as_store_error, open_folder
 from ..store.lock import timestamp
@@ -138,6 +140,7 @@ class Verification:
             raise StoreError(f"no result can be signed: {key.reason}")
         self.listener.begins(name)
         before, started = report_states(root, check.reports), timestamp(datetime.now(UTC))
+        texts = _configuration_texts(now, root)
         environment = {**os.environ, "PHASEKEEPER_CHECK": name}
         program = run_program(
             check.run,
@@ -150,7 +153,8 @@ class Verification:
         reports = read_reports(root, check.reports, before)
         looks.table.forget_files()
         changed, problem = _changes(now, looks.table, lambda: looks.paths(self.checks, self.places, name))
-        result = _result(now, program, reports, changed, problem, started, looks.name)
+        thresholds = tool_thresholds(check.run, texts)
+        result = _result(now, program, reports, changed, problem, started, looks.name, thresholds)
         trust = PERSON if looks.trust.allows(now.definition.digest, name) else HEAD
         result = _with_author(result, root, trust, looks.trust.allowed_at(name))
         manifest = now.manifest.text if now.manifest else b""
@@ -208,6 +212,13 @@ def _note(root: Path, path: str, content: bytes | None) -> None:
             folder.put(name, f".{name}.new", content, flush=False)
 
 
+def _configuration_texts(now: PresentCheck, root: Path) -> dict[str, str]:
+    """The files that may set a threshold: what is run, and what tools read beside it."""
+    files = DiskFiles(root)
+    texts = {path: files.read(path).text for path in dict.fromkeys((*now.definition.files, *FILES))}
+    return {path: text for path, text in texts.items() if text}
+
+
 def _changes(
     now: PresentCheck, table: InputTable, paths: Callable[[], Sequence[str]]
 ) -> tuple[tuple[str, ...], str]:
@@ -239,6 +250,7 @@ def _result(
     unknown: str,
     started: str,
     root: str,
+    thresholds: tuple[Threshold, ...],
 ) -> Attestation:
     check, last = now.check, now.last
     problem = program.problem or (reports.problem if program.code == 0 else "")
@@ -265,6 +277,7 @@ def _result(
         findings=reports.findings,
         before=last_passed(last) if last else None,
         patterns=check.inputs,
+        thresholds=thresholds,
         program=f"phasekeeper {VERSION}",
         command=check.run,
     )
@@ -284,4 +297,4 @@ def last_passed(last: Attestation) -> PassedResult | None:
     """
     if not last.passed or last.changed or (last.before and any(shrinkage(last, last.before))):
         return last.before
-    return PassedResult(last.ended_at, last.totals, last.inputs, last.patterns)
+    return PassedResult(last.ended_at, last.totals, last.inputs, last.patterns, last.thresholds)

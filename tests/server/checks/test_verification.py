@@ -475,6 +475,29 @@ def test_inputs_that_shrink_by_a_pattern_are_seen_and_those_that_were_deleted_ar
     assert outcome.state.data()["narrowed"] is True
 
 
+def test_a_threshold_that_a_tool_is_told_lower_is_seen_until_a_person_accepts_it(
+    checked: CheckedRoot,
+) -> None:
+    threshold = "[tool.coverage.report]\nfail_under = {}\n"
+    put(checked.path / "pyproject.toml", threshold.format(80))
+    checked.declare("checks: {c: {run: ['true']}}\n")
+    checked.trust()
+    [outcome] = checked.verify()
+    assert (outcome.state.shrinkage, outcome.state.data()["lowered"]) == ((), False)
+    for text, now, where in (
+        (threshold.format(60), 60, "fail-under of pyproject.toml"),
+        ("[tool]\n", 0, "fail-under, which pyproject.toml sets no more"),
+    ):
+        put(checked.path / "pyproject.toml", text)
+        [outcome] = checked.verify()
+        [lowered] = outcome.state.shrinkage
+        assert (lowered.code, lowered.before, lowered.now) == ("threshold-lowered", 80, now)
+        assert lowered.what == f"% is the threshold {where}"
+        assert (outcome.state.result, outcome.state.data()["lowered"]) == ("passed", True)
+    checked.trust(at="2999-01-01T00:00:00.000+00:00")
+    assert checked.state().shrinkage == ()
+
+
 def test_the_places_of_runs_are_those_of_the_test(checked: CheckedRoot) -> None:
     checked.declare("checks: {c: {run: ['true']}}\n")
     looks = PresentChecks(checked.path)

@@ -296,6 +296,7 @@ UNFIXABLE: dict[str, str] = {
     "check-stale": "the check has to run; `phasekeeper verify` runs it",
     "check-untrusted": "only a person on a terminal allows what is run",
     "coverage-dropped": "tests have to be written, or a person accepts that on a terminal",
+    "threshold-lowered": "the threshold has to be raised again, or a person accepts that on a terminal",
     "tests-removed": "the tests have to come back, or a person accepts that on a terminal",
     "tests-skipped": "the tests have to run, or a person accepts that on a terminal",
     "check-invalid": "only who declares the check knows what it should run",
