@@ -206,6 +206,7 @@ class _Assembler:
     def _produce(self, target: Phase | None) -> tuple[Produce, ...]:
         """The files that the step lacks; all its files where it has each, but has to be done again."""
         names = target.produces if target else ()
+        names = [name for name in names if not self.facts.checks_in_place_of(name)]
         lacking = [name for name in names if not self.facts.artifact(name).valid]
         again = self.decision.kind in (SuggestionKind.REGRESS, SuggestionKind.STAY)
         produce: list[Produce] = []

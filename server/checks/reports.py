@@ -63,7 +63,7 @@ def _read(
 ) -> tuple[tuple[ReportDigest, ToolReport] | None, str]:
     """(the report with its digest, why there is none)."""
     try:
-        descriptor, _ = safe_open.open_file(os.path.realpath(root), path)
+        descriptor, status = safe_open.open_file(os.path.realpath(root), path)
     except FileNotFoundError:
         return None, f"it wrote no {kind} report at {path}"
     except (RefusedError, OSError) as error:
@@ -77,6 +77,9 @@ def _read(
         return None, f"its {kind} report {path} cannot be read: {_reason(error)}"
     finally:
         close(descriptor)
+    if left <= 0:
+        size, most = (number >> 20 for number in (status.st_size, MOST_REPORT_BYTES))
+        return None, f"its {kind} report {path} is not read: it is {size} MB, at most {most} MB are read"
     if stat_key(root / path) == before:
         return None, f"its {kind} report {path} is older than this run, which did not write it"
     data = b"".join(chunks)

@@ -156,7 +156,8 @@ def _outcome(said: Sequence[bytes], program: str) -> tuple[int | None, str]:
     if code < 0:
         return code, f"it was ended by signal {-code}"
     if left:
-        return code, f"it left {', '.join(left)} running behind it, which was ended"
+        ended = f"it ended with exit code {code} and " if code else "it "
+        return code, f"{ended}left {', '.join(left)} running behind it, which was ended"
     return code, ""
 
 

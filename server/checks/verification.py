@@ -141,6 +141,7 @@ class Verification:
         self.listener.begins(name)
         before, started = report_states(root, check.reports), timestamp(datetime.now(UTC))
         texts = _configuration_texts(now, root)
+        _make_report_folders(root, check)
         environment = {**os.environ, "PHASEKEEPER_CHECK": name}
         program = run_program(
             check.run,
@@ -210,6 +211,16 @@ def _note(root: Path, path: str, content: bytes | None) -> None:
             folder.remove(name)
         else:
             folder.put(name, f".{name}.new", content, flush=False)
+
+
+def _make_report_folders(root: Path, check: Check) -> None:
+    """The folders of a check's reports, which most tools expect to be there and git does not keep.
+
+    One that cannot be made is not missed here: then there is no report, and the result says so.
+    """
+    for path in check.reports.values():
+        with suppress(OSError, StoreError), open_folder(root, path.rpartition("/")[0], create=True):
+            pass
 
 
 def _configuration_texts(now: PresentCheck, root: Path) -> dict[str, str]:

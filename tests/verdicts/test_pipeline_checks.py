@@ -90,6 +90,14 @@ def test_taking_the_check_away_passes_nothing() -> None:
     assert held.commit().gate("tests") == "passed"
 
 
+@pytest.mark.parametrize("result", BAD)
+def test_nobody_is_asked_to_write_a_report_that_checks_take_the_place_of(result: CheckResult) -> None:
+    asked = [each.path for each in piped(result).evaluation.suggestion.produce]
+    assert not [path for path in asked if "eval" in path]
+    written = piped(result, config=NOT_ASKED).evaluation.suggestion.produce
+    assert [each.path.rpartition("/")[2] for each in written] == ["eval-report.json"]
+
+
 def test_without_the_parameter_the_report_is_what_counts() -> None:
     run = piped(CheckResult.FAILED, report=True, config=NOT_ASKED)
     assert run.standing == "active advance accept"

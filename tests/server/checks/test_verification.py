@@ -16,6 +16,7 @@ from phasekeeper.server.checks.evidence_store import attestation_path, log_path,
 from phasekeeper.server.checks.present import PresentChecks, is_running, running_path
 from phasekeeper.server.checks.runner import HEAD_BYTES, TAIL_BYTES
 from phasekeeper.server.checks.verification import Listener, is_in_head, overlap
+from phasekeeper.server.store.folder import StoreError
 
 from tests.roots import needs, put
 from tests.server.checks.conftest import PLACES, CheckedRoot
@@ -279,20 +280,38 @@ def test_while_a_check_runs_it_says_so_unless_its_last_result_is_fresh(checked: 
             "its junit report build/j.xml says nothing: the report names not",
         ),
         ("import os; os.kill(os.getpid(), 9)", "", "it was ended by signal 9"),
+        ("import os; os.killpg(0, 9)", "", "it was ended by signal 9"),
+        ("import os; os.kill(os.getppid(), 9)", "", "it was killed together with the process that ran it"),
         (
-            "import os; os.makedirs('build'); os.symlink('/etc/passwd', 'build/j.xml')",
+            "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+            ", timeout_s: 1",
+            "it took longer than 1 s and was ended",
+        ),
+        ("import time; time.sleep(600)", ", timeout_s: 1", "it took longer than 1 s and was ended"),
+        (
+            "import os; os.mkdir('build/j.xml')",
+            REPORT,
+            "its junit report build/j.xml is not read: it is a folder, not a file",
+        ),
+        (
+            "import shutil; shutil.rmtree('build')",
+            REPORT,
+            "it wrote no junit report at build/j.xml",
+        ),
+        (
+            "import os; os.symlink('/etc/passwd', 'build/j.xml')",
             REPORT,
             "its junit report build/j.xml is not read: the link leads out of the root",
         ),
         (
-            "import os; os.makedirs('build'); os.mkfifo('build/j.xml')",
+            "import os; os.mkfifo('build/j.xml')",
             REPORT,
             "its junit report build/j.xml is not read: it is not a regular file",
         ),
         (
-            "import os; os.makedirs('build'); f = open('build/j.xml', 'wb'); f.truncate(200 << 20)",
+            "f = open('build/j.xml', 'wb'); f.truncate(200 << 20)",
             REPORT,
-            "its junit report build/j.xml says nothing: the report is 33 MB; at most 32 MB are read",
+            "its junit report build/j.xml is not read: it is 200 MB, at most 32 MB are read",
         ),
         ("while True: pass", ", timeout_s: 1", "it took longer than 1 s and was ended"),
         (
@@ -335,7 +354,7 @@ while len(open('build/pids').read().split()) < 2: pass
     ("end", "more", "why"),
     [
         ("", "", "running behind it, which was ended"),
-        ("raise SystemExit(1)", "", "running behind it, which was ended"),
+        ("raise SystemExit(1)", "", "it ended with exit code 1 and left "),
         ("while True: pass", ", timeout_s: 2", "it took longer than 2 s and was ended"),
     ],
 )
@@ -346,7 +365,7 @@ def test_no_child_of_a_check_is_left_running(
     checked.script(CHILDREN + end, more=more)
     [outcome] = checked.verify()
     assert outcome.state.result == CheckResult.FAILED
-    assert outcome.state.reason.endswith(why)
+    assert why in outcome.state.reason
     pids = [int(line) for line in (checked.path / "build/pids").read_text().split()]
     assert len(pids) == 2
     assert [pid for pid in pids if is_alive(pid)] == []
@@ -370,6 +389,36 @@ def test_a_check_that_changes_its_own_inputs_is_kept_and_never_fresh(checked: Ch
     assert checked.last().passed
     assert outcome.state.result == CheckResult.STALE
     assert outcome.state.reason == "made.txt, src/app.py changed while it ran"
+
+
+def test_the_folders_of_reports_are_made_and_none_beyond_a_link(checked: CheckedRoot, tmp_path: Path) -> None:
+    checked.script(
+        f"open('build/deep/j.xml', 'w').write({JUNIT.format('')!r})",
+        more=", reports: {junit: build/deep/j.xml}",
+    )
+    [outcome] = checked.verify()
+    assert outcome.state.result == CheckResult.PASSED
+    (tmp_path / "outside").mkdir()
+    (checked.path / "out").symlink_to(tmp_path / "outside")
+    checked.script("", more=", reports: {junit: out/made/j.xml}")
+    [outcome] = checked.verify()
+    assert outcome.state.result == CheckResult.FAILED
+    assert not list((tmp_path / "outside").iterdir())
+
+
+def test_a_check_that_takes_the_evidence_away_has_its_result_kept_or_refused(
+    checked: CheckedRoot, tmp_path: Path
+) -> None:
+    checked.script("import shutil; shutil.rmtree('.phasekeeper/evidence')")
+    [outcome] = checked.verify()
+    assert outcome.state.result == CheckResult.PASSED
+    (tmp_path / "outside").mkdir()
+    away = "import os, shutil; shutil.rmtree('.phasekeeper/evidence')\n"
+    checked.script(f"{away}os.symlink({str(tmp_path / 'outside')!r}, '.phasekeeper/evidence')")
+    with pytest.raises(StoreError, match="nothing is written through links"):
+        checked.verify()
+    assert checked.state().result != CheckResult.PASSED
+    assert not list((tmp_path / "outside").iterdir())
 
 
 def test_a_report_that_this_run_did_not_write_is_not_its_own(checked: CheckedRoot) -> None:
