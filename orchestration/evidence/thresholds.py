@@ -1,8 +1,9 @@
 """Coverage thresholds that tools are told by their own configuration, or on their command line.
 
-coverage.py (`fail_under`, `--fail-under`, pytest-cov's `--cov-fail-under`), jest (`coverageThreshold`), c8
-and nyc (`lines`, `branches`, `functions`, `statements`), as their documentation names them. What cannot be
-read sets no threshold: a file that was broken is seen as one whose threshold is gone.
+coverage.py (`fail_under`, `--fail-under`, pytest-cov's `--cov-fail-under`), jest (`coverageThreshold`),
+vitest (`thresholds`), c8 and nyc (`lines`, `branches`, `functions`, `statements`), as their documentation
+names them. What cannot be read sets no threshold: a file that was broken is seen as one whose threshold is
+gone.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from ..vfs.files import name_in
 FILES = (
     "pyproject.toml", ".coveragerc", "setup.cfg", "tox.ini", "package.json", "jest.config.json",
     ".c8rc", ".c8rc.json", ".nycrc", ".nycrc.json",
+    "jest.config.js", "jest.config.cjs", "jest.config.mjs", "jest.config.ts",
+    *(f"{tool}.config.{ending}" for tool in ("vitest", "vite") for ending in ("js", "mjs", "ts", "mts")),
 )  # fmt: skip
 """The files of a root in which these tools look for their configuration."""
 _KINDS = ("lines", "branches", "functions", "statements")
 _OPTION = re.compile(
     r"--(?:(?:cov-)?(fail-under)|(lines|branches|functions|statements))[= \t]+(\d{1,9}(?:\.\d{1,9})?)"
 )
+# In a configuration that is a program, which nobody runs to read it.
+_KEY = re.compile(r"""\b(lines|branches|functions|statements)["']?\s*:\s*(-?\d{1,9}(?:\.\d{1,9})?)""")
 _MOST_TEXT = 1 << 20
 """Characters of one file; a longer one sets no threshold."""
 
@@ -66,6 +71,9 @@ def _in_file(path: str, text: str) -> Iterator[Threshold]:
             yield from _in_ini(path, text)
         elif name.endswith(".json") or name in (".c8rc", ".nycrc"):
             yield from _in_json(path, name, json.loads(text))
+        elif ".config." in name and name in FILES:
+            keys = _KEY.finditer(text) if "hreshold" in text else ()
+            yield from (Threshold(found[1], float(found[2]), path) for found in keys)
         else:
             yield from _in_options(path, text)
     except (ValueError, RecursionError, configparser.Error):

@@ -106,6 +106,8 @@ def _lines(outcome: CheckOutcome) -> Iterator[Line]:
     """What came of a check, with the end of its output where it did not pass."""
     state = outcome.state
     known = "" if outcome.ran or not state.is_fresh else "; nothing changed since it ran"
+    if known and state.result is CheckResult.FAILED:
+        known += ", and --again runs it all the same"
     head = Part(f"{state.check}: {state.result.value}", _STYLES.get(state.result, "warn"))
     yield [head, Part(f", {plain(state.reason, 400)}{known}")]
     for each in state.shrinkage:

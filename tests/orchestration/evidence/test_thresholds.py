@@ -39,6 +39,16 @@ from phasekeeper.orchestration.evidence.thresholds import tool_thresholds
         (".c8rc.json", '{"functions": 50}', {"functions": 50}),
         (".nycrc", '{"statements": 40}', {"statements": 40}),
         ("jest.config.json", '{"coverageThreshold": {"global": {"lines": -10}}}', {"lines": -10}),
+        (
+            "jest.config.ts",
+            "export default { coverageThreshold: { global: { 'lines': 80, branches : 70.5 } } };",
+            {"branches": 70.5, "lines": 80},
+        ),
+        (
+            "vitest.config.ts",
+            "export default defineConfig({test: {coverage: {thresholds: {lines: 65}}}})",
+            {"lines": 65},
+        ),
         ("Makefile", "test:\n\tcoverage report --fail-under=66\n", {"fail-under": 66}),
         ("scripts/test.sh", "pytest --cov-fail-under=77\n", {"fail-under": 77}),
     ],
@@ -75,6 +85,8 @@ def test_options_of_the_command_count_and_of_several_the_least() -> None:
         ("package.json", '{"scripts": {"test": 80}}'),
         (".c8rc.json", '{"lines": 1' + "0" * 400 + "}"),
         (".c8rc", "lines: 80"),
+        ("vite.config.ts", "export default { lines: 80 }"),
+        ("vite.config.ts", "thresholds: { lines: limit }"),
         ("Makefile", "--fail-under=80" + " " * (1 << 20)),
     ],
 )

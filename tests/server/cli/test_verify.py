@@ -74,6 +74,8 @@ def test_a_check_that_failed_shows_the_end_of_its_output(repository, run, person
     assert code == 1
     assert "bad: failed, it ended with exit code 1\n  | sorry\n" in out
     assert "  the whole output: .phasekeeper/evidence/bad.log\n" in out
+    known = "it ended with exit code 1; nothing changed since it ran, and --again runs it all the same"
+    assert known in run("verify", "bad")[1]
 
 
 def test_in_a_build_what_head_holds_needs_no_person(repository, run):
