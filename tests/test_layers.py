@@ -32,7 +32,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/lint": "expressions formats journal plans definition",
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
-    "orchestration/plans/records": "formats vfs plans",
+    "orchestration/plans/records": "formats markdown vfs plans",
     "orchestration/rendering": "expressions journal definition result decision evaluation",
     "orchestration/updates": (
         "expressions formats vfs journal plans definition result snapshot decision evaluation"

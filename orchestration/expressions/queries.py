@@ -104,7 +104,9 @@ class Tasks:
     read only for the tasks that are looked at, or for all when a pattern names such a field.
     """
 
-    DETAILS = ("depends_on", "parallel_with", "files", "deletes", "empty", "requires_ux_dx_review")
+    DETAILS = (
+        "depends_on", "parallel_with", "files", "deletes", "empty", "requires_ux_dx_review", "unticked",
+    )  # fmt: skip
 
     def __init__(
         self,

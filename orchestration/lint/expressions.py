@@ -35,6 +35,7 @@ TASK_FIELDS: Mapping[str, str] = {
     "files": "the files that it changes",
     "deletes": "those of its files that it takes away",
     "empty": "those of its files that may be empty",
+    "unticked": "how many of its own criteria are not ticked",
     "requires_ux_dx_review": "whether a review of its use is asked for",
 }
 STAGE_FIELDS: Mapping[str, str] = {

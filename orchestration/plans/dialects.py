@@ -31,6 +31,7 @@ DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry(
         "kiro": ".checklist.kiro",
         "task-master": ".records.task_master",
         "beads": ".records.beads",
+        "backlog": ".records.backlog",
     }
 )
 """Dialects by the word that `kind:` of an artifact uses."""

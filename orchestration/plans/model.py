@@ -267,7 +267,8 @@ class TaskFile:
     """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files).
 
     `deletes` are those of the `files` that the task takes away, `empty` those that may be empty. `status` is
-    what its Status says, None where it says none. `blockers` say in words what else it waits for.
+    what its Status says, None where it says none. `blockers` say in words what else it waits for, `unticked`
+    how many of its criteria are not ticked.
     """
 
     id: str = ""
@@ -283,6 +284,7 @@ class TaskFile:
     status_text: str = ""
     problems: tuple[Problem, ...] = ()
     blockers: tuple[str, ...] = ()
+    unticked: int = 0
 
 
 class PlanEdit(StrEnum):
@@ -292,6 +294,20 @@ class PlanEdit(StrEnum):
     TICK_TASKS = "tick_tasks"
     SET_STATUS = "set_status"
     APPEND_STAGE = "append_stage"
+
+
+class FileParts(NamedTuple):
+    """How a plan is read that is spread over files.
+
+    `read` gives what one file says by its path and text, kept for each of them; `combine` makes the plan of
+    that by file (None: it cannot be read), paths being from the run's folder or with "/" from the root.
+    `edit` gives path -> text of the files that an edit changes, by the name of the edit, all texts and the
+    edit's arguments. Raises ValueError.
+    """
+
+    read: Callable[[str, str], Any]
+    combine: Callable[[Mapping[str, Any]], Plan | None]
+    edit: Callable[[str, Mapping[str, str], Sequence[Any]], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +320,8 @@ class Dialect:
       may take what did not change from a plan that was read before. `read_task` reads a task's own file.
     - `marks` has what the characters of a box say, the one that is written before its variants; `mark_place`
       matches the text before a cursor where a mark is to be completed.
+    - `parts` is how a plan is read that is spread over all files of its artifact; `read` is not asked then.
+      Each task names its file, in which its places are, and `details` of the plan has what that says.
     - `form` is markdown, json or journal (lines of JSON): it says how large a text may be.
     - `fault` says at its place why nothing in a text can be read, before `read` is asked.
     - `columns`: a text has a table with these columns exactly if `read` finds a plan in it.
@@ -333,6 +351,7 @@ class Dialect:
     draft_task: Callable[[Task, str], str] | None = None
     units: Callable[[str], Sequence[str]] | None = None
     of_unit: Callable[[str], Dialect] | None = None
+    parts: FileParts | None = None
     form: str = "markdown"
     fault: Callable[[str], Problem | None] = lambda text: None
 

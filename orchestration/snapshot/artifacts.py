@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -19,9 +20,9 @@ from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps
 from ..formats.json_text import ParsedText, clean, lay_under, read_json
 from ..plans.dialects import DIALECTS
-from ..plans.model import Plan
+from ..plans.model import FileParts, Plan
 from ..states import ArtifactStatus
-from ..vfs.files import Entry, File, excess, join
+from ..vfs.files import Entry, File, digest_of, excess, join
 from ..vfs.glob import is_glob
 from ..vfs.places import RunPlace
 from .placeholders import placeholders
@@ -72,6 +73,8 @@ def read_artifact(declared: Artifact, place: RunPlace, reader: RunReader) -> Art
         )  # fmt: skip
     if not paths:
         return ArtifactState(declared.id, ArtifactStatus.MISSING, default or declared.paths[0])
+    if declared.kind in DIALECTS and (parts := DIALECTS[declared.kind].parts):
+        return _plan_of_files(declared, parts, place, paths, reader)
     add_up = KINDS[declared.kind].add_up if declared.kind in KINDS else None
     if add_up:
         return _added_up(declared, [read_file(declared, reader.read(path), reader) for path in paths], add_up)
@@ -81,6 +84,33 @@ def read_artifact(declared: Artifact, place: RunPlace, reader: RunReader) -> Art
             message = f"{file.path} is used; this copy differs from it"
             reader.add_finding(copy.path, "duplicate-location", message, data={"used": file.path})
     return read_file(declared, file, reader, place.unit)
+
+
+def _plan_of_files(
+    declared: Artifact, parts: FileParts, place: RunPlace, paths: Sequence[str], reader: RunReader
+) -> ArtifactState:
+    """The plan that all files are of. One that cannot be read is told, and the plan knows of it."""
+    read: dict[str, Any] = {}
+    files = [reader.read(path) for path in paths]
+    for file in files:
+        why = excess(file.text, "markdown") if file.text is not None else ""
+        if why:
+            reader.add_finding(file.path, "artifact-unreadable", why)
+        elif file.problem:
+            reader.add_findings(file.path, [file.problem])
+        is_read = file.text is not None and not why
+        name = place.name(file.path)
+        memory = f"{name} of {declared.kind}"
+        read[name] = reader.parse_cached(memory, file, partial(parts.read, name)) if is_read else None
+    whole = (declared.kind, digest_of("\n".join(f"{file.path}\0{file.digest}" for file in files)))
+    if whole not in reader.parsed:
+        reader.parsed[whole] = parts.combine(read)
+    plan: Plan | None = reader.parsed[whole]
+    state = ArtifactState(
+        declared.id, ArtifactStatus.MISSING, place.itself, kind=declared.kind, paths=tuple(paths),
+        mtime_ns=max(file.mtime_ns for file in files),
+    )  # fmt: skip
+    return state._replace(state=ArtifactStatus.VALID, data=plan) if plan else state
 
 
 def _added_up(

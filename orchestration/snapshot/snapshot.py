@@ -246,7 +246,8 @@ class Snapshot:
         if plan is None or artifact is None:
             return PlanFacts([], frozenset(), Index(()), [])
         parsed, kind = self.reader.parsed, f"parts of {artifact.kind} {self.place.unit}"
-        key, newest = (kind, self.reader.reads[self.plan_path]), (f"newest {kind}", self.plan_path)
+        reads = [self.reader.reads.get(path, "") for path in self.artifacts[artifact.id].paths]
+        key, newest = (kind, " ".join(reads)), (f"newest {kind}", self.plan_path)
         before: PlanFacts | None = None
         if newest in parsed:
             before = parsed[newest]
@@ -277,6 +278,7 @@ class Snapshot:
                 "deletes": list(detail.deletes),
                 "empty": list(detail.empty),
                 "requires_ux_dx_review": detail.requires_ux_dx_review,
+                "unticked": detail.unticked,
             }
 
         facts = self.plan_facts
@@ -298,7 +300,7 @@ class Snapshot:
 
         Of one that has no file what the plan itself says.
         """
-        if not task.file and self.plan is not None:
+        if self.plan is not None and (not task.file or task.id in self.plan.details):
             return self.plan.details.get(task.id, _NO_DETAILS)
         artifact, read = self.workflow.plan, self._task_files
         assert artifact

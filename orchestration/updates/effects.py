@@ -17,7 +17,8 @@ from ..findings import Edit
 from ..formats.json_edits import create, merge_values, set_values
 from ..formats.json_text import clean, fold_dotted, read_json
 from ..plans.dialects import DIALECTS
-from ..plans.model import Plan
+from ..plans.model import FileParts, Plan
+from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.state_file import included_path
 from ..snapshot.state_ratchets import restored_elements
@@ -129,12 +130,26 @@ class EffectRunner:
         if not isinstance(artifact.data, Plan):
             raise CommandRefused(f"{artifact.path} is {artifact.state}; it cannot be changed")
         dialect = DIALECTS[artifact.kind].for_unit(self.snapshot.place.unit)
+        if dialect.parts:
+            self._plan_of_files(dialect.parts, artifact, value["edit"], value["with"])
+            return
         edit, arguments, before = value["edit"], value["with"], self.texts.get(artifact.path, artifact.text)
         self._change(artifact.path, lambda: dialect.edit(edit, before, arguments))
         for file, text in dialect.files_of_edit(edit, before, arguments).items():
             path = join(self.snapshot.folder, file) or ""
             if not self._before(path).exists:
                 self._file("create", file, text)
+
+    def _plan_of_files(
+        self, parts: FileParts, artifact: ArtifactState, edit: str, arguments: Sequence[Any]
+    ) -> None:
+        paths = {self.snapshot.place.name(path): path for path in artifact.paths}
+        texts = {name: self.texts.get(path, self._before(path).text or "") for name, path in paths.items()}
+        try:
+            edited = parts.edit(edit, texts, arguments)
+        except ValueError as error:
+            raise CommandRefused(f"{artifact.path} cannot be changed: {error}") from None
+        self.texts |= {paths[name]: text for name, text in edited.items()}
 
     def _file(self, kind: str, path: str, value: Any) -> None:
         whole = self.snapshot.place.join(path)

@@ -31,6 +31,11 @@ class RunPlace(NamedTuple):
         """`path` as the definition writes it; None when it leaves the root."""
         return self.file if path == OWN_FILE and self.file else join(self.folder, path)
 
+    def name(self, path: str) -> str:
+        """A path from the root as a definition writes it."""
+        inside = f"{self.folder}/" if self.folder else ""
+        return path.removeprefix(inside) if path.startswith(inside) else f"/{path}"
+
 
 def unit_place(run: str) -> RunPlace:
     """The place of a run that is named FILE#UNIT."""

@@ -20,7 +20,8 @@ class TaskRecord:
     `word` is its status in a word. `place` is that of its id, or of the whole where it has none, in one line;
     `mark` that of its status. `depends_on` are the ids that it names itself, at `depends_span`; `waits` what
     it waits for besides, as its open parts. `blockers` say in words why it cannot be begun. `parent` is the
-    id of the task that it is a part of. One that is `optional` holds nothing up and is no work.
+    id of the task that it is a part of. One that is `optional` holds nothing up and is no work. Of one that
+    has a `file` of its own all places are in that, and `problems` are of it; `unticked` criteria are open.
     """
 
     id: str
@@ -38,10 +39,15 @@ class TaskRecord:
     file: str = ""
     rank: int = 0
     optional: bool = False
+    unticked: int = 0
+    problems: tuple[Problem, ...] = ()
 
     @property
     def is_closed(self) -> bool:
         return self.status in (MarkStatus.DONE, MarkStatus.CANCELLED)
+
+
+_Found = tuple[TaskRecord, Problem]
 
 
 def plan_of_records(
@@ -50,25 +56,30 @@ def plan_of_records(
     problems: Iterable[Problem],
     of_parts: str = "",
     of_cancelled: str = "nobody will do it",
+    title: str = "",
 ) -> Plan:
     """The plan of one stage that has these tasks. `span` is above them all.
 
     `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
     what waits for a cancelled task.
     """
-    found = [*problems, *_duplicates(records), *_drift(records, of_parts), *_ahead(records)]
-    found += _cancelled_dependencies(records, of_cancelled)
+    between = [*_duplicates(records), *_drift(records, of_parts), *_ahead(records)]
+    between += _cancelled_dependencies(records, of_cancelled)
+    found = [*problems, *(problem for record, problem in between if not record.file)]
+    in_files: dict[str, list[Problem]] = {}
+    for record, problem in between:
+        in_files.setdefault(record.id, []).extend([problem] if record.file else [])
     tasks = StageTasks([_task(record, span.line) for record in records])
     said = "\n".join(
         f"{each.id}\0{each.title}\0{' '.join(each.depends_on)}\0{each.parent}" for each in records
     )
     return Plan(
-        title="",
+        title=title,
         status="",
         stages=(Stage("tasks", "Tasks", span, tasks),) if records else (),
         substance=digest_of(said),
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
-        details=_details(records),
+        details=_details(records, in_files),
     )
 
 
@@ -83,20 +94,24 @@ def _task(record: TaskRecord, above: int) -> Task:
     )  # fmt: skip
 
 
-def _details(records: Sequence[TaskRecord]) -> Mapping[str, TaskFile]:
+def _details(
+    records: Sequence[TaskRecord], in_files: Mapping[str, Sequence[Problem]]
+) -> Mapping[str, TaskFile]:
     """What each task waits for. A task that was cancelled meets nothing: nobody did it."""
     dropped = {each.id for each in records if each.status is MarkStatus.CANCELLED}
     return {
         each.id: TaskFile(
             depends_on=tuple(dict.fromkeys((*each.depends_on, *each.waits))),
             depends_span=each.depends_span,
+            problems=(*each.problems, *in_files.get(each.id, ())),
+            unticked=each.unticked,
             blockers=(*each.blockers, *(f"cancelled {name}" for name in each.depends_on if name in dropped)),
         )
         for each in records
     }
 
 
-def _duplicates(records: Sequence[TaskRecord]) -> Iterator[Problem]:
+def _duplicates(records: Sequence[TaskRecord]) -> Iterator[_Found]:
     first: dict[str, TaskRecord] = {}
     for record in records:
         same = first.setdefault(record.id, record)
@@ -104,10 +119,10 @@ def _duplicates(records: Sequence[TaskRecord]) -> Iterator[Problem]:
             is_open = not (same.is_closed and record.is_closed)
             counts = "; one of them is open, so it counts as not done" if is_open else ""
             message = f"{record.id} stands in line {same.place.line + 1} already{counts}"
-            yield Problem("duplicate-task", message, record.place)
+            yield record, Problem("duplicate-task", message, record.place)
 
 
-def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[Problem]:
+def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[_Found]:
     """Tasks that are done while a part of them is open."""
     seen = f"; {of_parts}" if of_parts else ""
     open_parts: dict[str, list[str]] = {}
@@ -119,22 +134,22 @@ def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[Problem]:
             parts = open_parts[record.id]
             named = ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
             message = f"{record.id} is {record.word}, but {named} in it is open{seen}"
-            yield Problem("status-drift", message, record.mark or record.place)
+            yield record, Problem("status-drift", message, record.mark or record.place)
 
 
-def _ahead(records: Sequence[TaskRecord]) -> Iterator[Problem]:
+def _ahead(records: Sequence[TaskRecord]) -> Iterator[_Found]:
     open_ids = {each.id for each in records if not each.is_closed}
     for record in records:
         left = [name for name in record.depends_on if name in open_ids]
         if record.status is MarkStatus.DONE and left:
             message = f"{record.id} is done, but it depends on {', '.join(left)}"
-            yield Problem("task-ahead", message, record.depends_span)
+            yield record, Problem("task-ahead", message, record.depends_span)
 
 
-def _cancelled_dependencies(records: Sequence[TaskRecord], of_cancelled: str) -> Iterator[Problem]:
+def _cancelled_dependencies(records: Sequence[TaskRecord], of_cancelled: str) -> Iterator[_Found]:
     dropped = {each.id: each.word for each in records if each.status is MarkStatus.CANCELLED}
     for record in records:
         left = [name for name in record.depends_on if name in dropped]
         if left and not record.is_closed:
             message = f"{record.id} waits for {', '.join(left)}, which is {dropped[left[0]]}; {of_cancelled}"
-            yield Problem("dependency-cancelled", message, record.depends_span)
+            yield record, Problem("dependency-cancelled", message, record.depends_span)

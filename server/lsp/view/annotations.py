@@ -134,7 +134,7 @@ def _main_file(evaluation: Evaluation) -> str:
 
     A document is no glob, no file of the journal's folder, and nothing that is missing.
     """
-    if evaluation.plan is not None:
+    if evaluation.plan is not None and evaluation.plan.path != evaluation.run:
         return evaluation.plan.path
     folder = f"{evaluation.run}/" if evaluation.run else ""
     documents = (

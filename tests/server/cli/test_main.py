@@ -566,7 +566,7 @@ def test_the_list_of_workflows_has_all_that_can_be_used(here, run):
     put(here / ".phasekeeper/workflows/fine.yaml", FINE)
     code, out, err = run("workflow", "list", "--json")
     assert (code, "rulez" in err) == (2, True)
-    assert [entry["name"] for entry in json.loads(out)][:2] == ["artifact-pipeline", "component-design"]
+    assert [entry["name"] for entry in json.loads(out)][:2] == ["artifact-pipeline", "backlog"]
     assert "fine" in [entry["name"] for entry in json.loads(out)]
 
 
@@ -614,6 +614,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
 
     assert names == [
         "artifact-pipeline",
+        "backlog",
         "beads",
         "component-design",
         "component-session",

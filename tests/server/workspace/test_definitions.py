@@ -15,6 +15,7 @@ from phasekeeper.server.workspace.definitions import (
 
 BUILT_IN = [
     "artifact-pipeline",
+    "backlog",
     "beads",
     "component-design",
     "component-session",

@@ -120,6 +120,31 @@ def test_a_claim_of_one_tag_holds_in_that_alone(root: Path) -> None:
         )
 
 
+# ---- a plan of many files
+
+
+def test_a_report_writes_in_the_file_of_its_task_alone(root: Path) -> None:
+    put(root / "backlog/config.yml", "statuses: [To Do, Done]\n")
+    put(root / "backlog/tasks/task-1 - A.md", "---\nid: task-1\nstatus: To Do\n---\n- [ ] no criterion\n")
+    criteria = "---\nid: task-2\nstatus: To Do\n---\n## Acceptance Criteria\n- [ ] b\n"
+    put(root / "backlog/tasks/task-2 - B.md", criteria)
+    apply.apply_command(Workspace(root), "backlog", Command("report", "work", "complete", tasks=("task-1",)))
+    texts = {file.name: file.read_text() for file in (root / "backlog/tasks").iterdir()}
+    assert "status: Done" in texts["task-1 - A.md"]
+    assert texts["task-2 - B.md"] == criteria
+    with pytest.raises(CommandRefused, match="acceptance criteria"):
+        act = Command("report", "work", "complete", tasks=("task-2",))
+        apply.apply_command(Workspace(root), "backlog", act)
+    match = Workspace(root).match("backlog")
+    assert match
+    board = Workspace(root).evaluate(match).plan
+    assert board
+    task = board.task("task-2")
+    assert task
+    # A task stands in its own file.
+    assert (task.path, task.line) == ("backlog/tasks/task-2 - B.md", 1)
+
+
 # ---- a definition of somebody's own
 
 
