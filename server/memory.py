@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 MEMORY_MB = 768
 """Above so much resident memory caches are dropped, and then roots refused."""
@@ -17,8 +17,14 @@ VARIABLE = "PHASEKEEPER_MEMORY_MB"
 """The variable that sets another limit."""
 MEMORY_CHECK_S = 0.05
 """So often it is asked what is held while a root is scanned."""
+YOUNG_OBJECTS = 10_000
+"""So many new objects are made before they are looked at for garbage: a run makes hundreds that stay."""
+_FREEZE_AT = 5
+"""Of the ten collections of younger objects after which Python looks at all there are."""
 _MEBIBYTE = 1 << 20
 _STATM = Path("/proc/self/statm")
+
+T = TypeVar("T")
 
 
 def limit_bytes() -> int:
@@ -53,6 +59,26 @@ def memory_exceeded(drop_caches: Iterable[Callable[[], None]]) -> str:
         f"the server holds {held >> 20} MB, and at most {limit_bytes() >> 20} are allowed ({VARIABLE}); "
         "close other folders, or `phasekeeper serve --stop` ends the server"
     )
+
+
+def collect_seldom() -> None:
+    """Have a process that holds much look for garbage seldom; of cycles little is made meanwhile."""
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+
+
+def freezing_parts(parts: Generator[None, None, T]) -> Generator[None, None, T]:
+    """Do work in parts that makes much that stays, which is then not traversed for garbage time and again.
+
+    What is young is still collected, so that next to no garbage is frozen with it.
+    """
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            return end.value
+        if gc.get_count()[2] >= _FREEZE_AT:
+            gc.freeze()
+        yield
 
 
 def freeze_garbage() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Set
 
 from ...orchestration.vfs.files import digest_of
 from ..cache.cache_file import CacheFault
-from .boards import RootChange
-from .live_root import LiveRoot
+from ..memory import freezing_parts
+from .boards import Progress, RootChange
+from .live_root import LiveRoot, Refresh
 
 SAMPLE_RUNS = 16
 """So many runs of the cache on disk are judged at each start."""
@@ -17,6 +18,10 @@ _RESTORED_IN_A_PART = 256
 
 class CachedLiveRoot(LiveRoot):
     """A live root that takes from its cache what did not change since, and writes it. Used by one thread."""
+
+    def scan_in_parts(self, progress: Progress | None = None, *, grace: bool = False) -> Refresh:
+        """`LiveRoot.scan_in_parts`; garbage is looked for among what it made last."""
+        return freezing_parts(super().scan_in_parts(progress, grace=grace))
 
     def _restore(self) -> Iterator[None]:
         """Take the runs from the cache on disk that stand as it has them. Some are judged all the same: one

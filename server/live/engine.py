@@ -26,6 +26,7 @@ from ...orchestration.updates.commands import Command
 from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import below
 from ..lru_cache import LruCache
+from ..memory import collect_seldom
 from ..workspace import apply
 from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims, StoreError
 from ..workspace.roots import UsageError
@@ -63,6 +64,7 @@ class Engine:
 
         `cache` is that for evaluations to be kept across starts; without one none are.
         """
+        collect_seldom()
         self._loop = loop
         self._boards: dict[Path, RootBoard] = {}
         self._listeners: dict[Path, list[ChangeListener]] = {}

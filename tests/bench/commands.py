@@ -7,6 +7,7 @@ interpreter's; what the server spends on it is beside it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -25,9 +26,11 @@ SIZES = (1, 1_000, 10_000)
 ROUNDS, FEW = 9, 3
 _LONG = 5_000
 """Among so many runs a command that looks at all of them by itself is measured once."""
-COMMANDS = (("status",), ("next", "T0"), ("can", "T0", "codegen"))
+COMMANDS = (("status",), ("next", "T0"), ("can", "T0", "codegen"), ("escalate", "T0", "Is it {n}?"))
+"""The last one writes: a record each time it is measured, with a number `n` of its own."""
 _IMPORT = re.compile(r"^import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", re.M)
 """(microseconds of its own, module) in a line of -X importtime."""
+_numbers = itertools.count(1)
 _PYTHON = (sys.executable, "-I")
 
 
@@ -119,6 +122,7 @@ def _measure(
 
 
 def _cpu_ms(line: Sequence[str], folder: Path, home: Home) -> float:
+    line = [word.replace("{n}", str(next(_numbers))) for word in line]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, cwd=folder, env=home.env)
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0

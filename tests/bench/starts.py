@@ -21,6 +21,7 @@ from time import process_time
 
 from phasekeeper.server.disk.file_cache import SETTLED_NS
 from phasekeeper.server.live.cached_live_root import SAMPLE_RUNS, CachedLiveRoot
+from phasekeeper.server.memory import collect_seldom
 from phasekeeper.tools.assistant.access import RootRuns
 from phasekeeper.tools.assistant.run_status import status
 from phasekeeper.tools.assistant.totals import RunningTotals
@@ -90,6 +91,7 @@ def _start(root: Path, folder: Path) -> dict[str, float]:
 def start(root: str, folder: str) -> None:
     """Look at a root, answer the first question, and write the cache; the figures as JSON."""
     cache = Path(folder) / "caches" / Path(root).name
+    collect_seldom()
     memory = resident_mib()
     live = CachedLiveRoot(Path(root), cache=cache)
     began = process_time()
