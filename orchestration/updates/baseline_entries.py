@@ -41,8 +41,8 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
         kept: Mapping[Any, Any] = {**{each: both[each] for each in written if each in both}, **both}
         known = snapshot.baseline.state
         new = (each for each in kept if each not in known or not is_same_value(kept[each], known[each]))
-        behind = known_behind(declared, counted, {**known, **written})
-        behind |= known_behind(declared, written, known)
+        # What is put back stands in the state as it counts alone, unless the command wrote it.
+        behind = known_behind(declared, written, known) | known_behind(declared, counted, known)
         places = {each: {"before": name} for each, name in behind.items()}
         moved = moved_elements(declared, written, known)
         differing = [{"path": [*each], "value": kept[each], "before": name} for each, name in moved.items()]
