@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..definition.model import Gate, Phase, Workflow
 from ..expressions.language import Expression
 from ..result.values import CriterionState, Forbidden, GateState
 from ..states import GateStatus
 from .facts import RunFacts
+
+_MOST_KEPT = 2048
 
 
 def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
@@ -23,15 +26,17 @@ def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
     # A detour is taken from a later phase, and there that one's gate goes on; its condition says which it is.
     is_detour = phase.detour and phase.order < after and gate.when is not None
     is_live = (is_detour or phase.order >= after) and facts.holds(f"gates.{gate.id}.when", gate.when)
+    if not is_live:
+        return _not_reached(gate.id, gate.after, gate.title, tuple(each.text for each in gate.criteria))
     criteria = []
     for number, criterion in enumerate(gate.criteria):
         where = f"gates.{gate.id}.criteria[{number}]"
-        met = facts.value(where, criterion.when, criterion.text) if is_live else None
+        met = facts.value(where, criterion.when, criterion.text)
         if met is True and _reads_what_is_doubtful(facts, criterion.when):
             met = None
         criteria.append(CriterionState(criterion.text, met if isinstance(met, bool) else None))
-    status = _status(facts, gate, [each.met for each in criteria]) if is_live else GateStatus.NOT_REACHED
-    in_force = is_live and (is_detour or phase.id == gate.after)
+    status = _status(facts, gate, [each.met for each in criteria])
+    in_force = is_detour or phase.id == gate.after
     text = facts.context.text
     allowed = dict.fromkeys(name for each in gate.allowed if in_force and (name := text(each)))
     pairs = [(text(step), facts.text(why)) for step, why in gate.forbidden if in_force]
@@ -39,6 +44,13 @@ def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
     return GateState(
         gate.id, gate.after, gate.title, status, in_force, tuple(allowed), forbidden, tuple(criteria)
     )
+
+
+@lru_cache(_MOST_KEPT)
+def _not_reached(gate: str, after: str, title: str, texts: tuple[str, ...]) -> GateState:
+    """A gate that is still ahead, one value for all runs."""
+    criteria = tuple(CriterionState(text, None) for text in texts)
+    return GateState(gate, after, title, GateStatus.NOT_REACHED, False, (), (), criteria)
 
 
 def _reads_what_is_doubtful(facts: RunFacts, expression: Expression) -> bool:

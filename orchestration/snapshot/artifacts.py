@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from ..findings import Problem, Span
 from ..formats.json_schema_cost import TooManyStepsError, steps
 from ..formats.json_text import ParsedText, clean, lay_under, read_json
 from ..plans.dialects import DIALECTS
-from ..plans.model import FileParts, Plan
+from ..plans.model import Dialect, FileParts, Plan
 from ..states import ArtifactStatus
 from ..vfs.files import Entry, File, digest_of, excess, join
 from ..vfs.glob import is_glob
@@ -52,6 +53,8 @@ _OF_SCHEMA: Mapping[str, str] = {
 _INVALID = ("artifact-invalid", "coverage-low")
 """Codes of problems with which a text was read, and is not what it has to be."""
 _Want = str | tuple[str, ...]
+SMALL_PLAN = 50
+"""A plan of so many tasks is read whole in half a millisecond: of it nothing is kept to read it again by."""
 
 
 def read_artifact(declared: Artifact, place: RunPlace, reader: RunReader) -> ArtifactState:
@@ -72,6 +75,9 @@ def read_artifact(declared: Artifact, place: RunPlace, reader: RunReader) -> Art
             mtime_ns=max((entry.mtime_ns for _, entry in entries), default=0),
         )  # fmt: skip
     if not paths:
+        if default and not is_glob(declared.paths[0]):
+            # The path as the file has it: equal, and kept anyway.
+            default = reader.read(default).path
         return ArtifactState(declared.id, ArtifactStatus.MISSING, default or declared.paths[0])
     if declared.kind in DIALECTS and (parts := DIALECTS[declared.kind].parts):
         return _plan_of_files(declared, parts, place, paths, reader)
@@ -222,10 +228,16 @@ def read_plan(kind: str, file: File, reader: RunReader, unit: str = "") -> Plan 
     before: Plan | None = None
     if newest in reader.parsed:
         before = reader.parsed[newest]
-    plan = reader.parse_cached(memory, file, lambda text: dialect.read_after(text, before))
+    plan = reader.parse_cached(memory, file, lambda text: _plan_of(dialect, text, before))
     if plan is not None:
         reader.parsed[newest] = plan
     return plan
+
+
+def _plan_of(dialect: Dialect, text: str, before: Plan | None) -> Plan | None:
+    plan = dialect.read_after(text, before)
+    is_small = plan is not None and sum(len(stage.tasks) for stage in plan.stages) <= SMALL_PLAN
+    return replace(plan, memory={}) if plan and is_small else plan
 
 
 def is_contradictory(document: ParsedText) -> bool:

@@ -108,7 +108,7 @@ async def _watched(root: Path, reviews: list[Path], idle_s: float) -> None:
     taken = resident_mib() - before
     print(f"  first scan: {perf_counter() - start:.2f} s, {process_time() - cpu:.2f} s of CPU")
     print(
-        f"  memory: {taken * 1024 / len(reviews):.1f} KiB a run (budget 25), {resident_mib():.0f} MiB in all"
+        f"  memory: {taken * 1024 / len(reviews):.1f} KiB a run (budget 15), {resident_mib():.0f} MiB in all"
     )
     changes: asyncio.Queue[tuple[float, set[str]]] = asyncio.Queue()
     engine.subscribe(root, lambda change: changes.put_nowait((perf_counter(), set(change.changed))))

@@ -6,7 +6,12 @@ import json
 
 import pytest
 from phasekeeper.orchestration.definition.inputs import Artifact
-from phasekeeper.orchestration.snapshot.artifacts import MOST_ERRORS, MOST_FOR_ALL_ERRORS, read_artifact
+from phasekeeper.orchestration.snapshot.artifacts import (
+    MOST_ERRORS,
+    MOST_FOR_ALL_ERRORS,
+    SMALL_PLAN,
+    read_artifact,
+)
 from phasekeeper.orchestration.snapshot.read_log import ArtifactState, RunReader
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.orchestration.vfs.places import RunPlace
@@ -130,3 +135,23 @@ def test_a_schema_that_says_no_words_or_cannot_be_used_wants_nothing(schema: obj
     held, reader = read(data, schema)
     assert held.state == "invalid"
     assert [found.data for found in reader.findings] == [{}]
+
+
+@pytest.mark.parametrize(("tasks", "is_kept"), [(SMALL_PLAN, False), (SMALL_PLAN + 1, True)])
+def test_only_of_a_large_plan_it_is_kept_what_it_is_read_again_by(tasks: int, is_kept: bool) -> None:
+    rows = "\n".join(f"| t-{number} | t-{number}.md | [ ] |" for number in range(tasks))
+    text = f"# Shop\n\n## Phase 1: Cart\n\n| Task ID | File | Status |\n|---|---|---|\n{rows}\n"
+    reader = RunReader(MemoryFiles({"t/MASTER_PLAN.md": text}))
+    held = read_artifact(
+        Artifact(id="p", kind="master-plan", paths=("MASTER_PLAN.md",)), RunPlace("t"), reader
+    )
+    assert len(held.data.tasks) == tasks
+    assert bool(held.data.memory) is is_kept
+
+
+def test_a_missing_file_has_the_path_that_the_files_have() -> None:
+    files = MemoryFiles({})
+    reader = RunReader(files)
+    held = read_artifact(Artifact(id="a", kind="json", paths=("a.json",)), RunPlace("t"), reader)
+    assert (held.state, held.path) == ("missing", "t/a.json")
+    assert held.path is reader.read("t/a.json").path
