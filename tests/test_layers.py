@@ -44,7 +44,7 @@ DIRECTIONS: dict[str, str] = {
     "server/connector": "",
     "server/disk": "ENGINE",
     "server/store": "ENGINE disk",
-    "server/checks": "ENGINE disk store",
+    "server/checks": "ENGINE connector disk store",
     "server/workspace": "ENGINE disk store checks",
     "server/cache": "ENGINE disk",
     "server/watch": "ENGINE disk",

@@ -59,9 +59,10 @@ class ChangedLines:
         if before is None or now is None:
             return None
         old, new = before.decode("utf-8", "replace").split("\n"), now.split("\n")
-        alike = (number for number, lines in enumerate(zip(old, new, strict=False)) if lines[0] != lines[1])
         # What was only added or removed at the end begins behind what both have.
-        line = min(next(alike, min(len(old), len(new))), max(len(new) - 1, 0))
+        common = max(min(len(old), len(new)) - 1, 0)
+        pairs = enumerate(zip(old[:common], new[:common], strict=True))
+        line = next((number for number, lines in pairs if lines[0] != lines[1]), common)
         return Span(line, 0, line, len(new[line]))
 
     def _content(self, path: str, digest: str) -> bytes | None:

@@ -23,6 +23,9 @@ _CHUNK = 64 * 1024
 _END_S = 2 * supervisor.GRACE_S + 3
 """A supervisor that takes longer to end what it runs is ended itself."""
 
+STOPPED = "it was ended before it was over"
+"""The problem of a run that somebody stopped: it says nothing of the files."""
+
 Printed = Callable[[bytes], None]
 
 
@@ -115,7 +118,7 @@ def _wait(child: subprocess.Popen[bytes], end: float, timeout_s: float, stop: th
     while True:
         left_s = end - time.monotonic()
         if stop is not None and stop.is_set():
-            return "it was ended before it was over"
+            return STOPPED
         if left_s <= 0:
             return f"it took longer than {timeout_s:g} s and was ended"
         with suppress(subprocess.TimeoutExpired):

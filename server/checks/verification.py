@@ -33,9 +33,11 @@ from .input_table import InputTable
 from .inputs import InputsUnknown, changed_paths, manifest_of
 from .present import PresentCheck, PresentChecks, running_path
 from .reports import CheckReports, read_reports, report_states
-from .runner import ProgramResult, run_program
+from .runner import STOPPED, ProgramResult, run_program
 from .trust import CheckDefinition, define
 
+_LOCK_S = 0.5
+"""So long somebody who was told to stop may go on waiting for a check that others run."""
 MOST_AT_ONCE = max(os.cpu_count() or 1, 1)
 _MOST_CHANGED = 20
 """So many inputs that changed during a run are named in its result."""
@@ -84,7 +86,7 @@ class Verification:
         outcomes: dict[str, CheckOutcome] = {}
         due: list[PresentCheck] = []
         for name, each in present.items():
-            if self._is_allowed(each, looks) and (again or not each.state.is_fresh):
+            if self._is_allowed(each, looks) and (again or not _is_known(each)):
                 due.append(each)
                 continue
             outcomes[name] = CheckOutcome(name, each.state, False)
@@ -99,6 +101,9 @@ class Verification:
         with ThreadPoolExecutor(MOST_AT_ONCE, "check") as pool:
             try:
                 while waiting or running:
+                    while waiting and self.stop.is_set():
+                        each = waiting.pop()
+                        yield CheckOutcome(each.check.name, each.state, False)
                     for each in list(waiting):
                         busy = len(running) >= MOST_AT_ONCE
                         if busy or any(overlap(each, other) for other in running.values()):
@@ -115,11 +120,13 @@ class Verification:
 
     def _run_locked(self, each: PresentCheck, again: bool) -> CheckOutcome:
         name = each.check.name
-        with _lock(self.root, name):
+        with _lock(self.root, name, self.stop) as is_held:
+            if not is_held:
+                return CheckOutcome(name, each.state, False)
             # Whoever had the lock may have run it.
             looks = PresentChecks(self.root)
             now = looks.look(self.checks, self.places, name)
-            is_known = now.state.is_fresh and not again
+            is_known = _is_known(now) and not again
             log = None if is_known or not self._is_allowed(now, looks) else self._run(now, looks)
         # Once it is not running any more.
         state = now.state if log is None else looks.look(self.checks, self.places, name).state
@@ -165,6 +172,11 @@ class Verification:
         return program.log
 
 
+def _is_known(each: PresentCheck) -> bool:
+    """True if a result says how the files are; one of a run that was stopped does not."""
+    return each.state.is_fresh and not (each.last and each.last.problem == STOPPED)
+
+
 def overlap(one: PresentCheck, other: PresentCheck) -> bool:
     """True if two checks share an input, or one writes a report that the other reads."""
     mine, theirs = {*one.paths, *one.check.reports.values()}, {*other.paths, *other.check.reports.values()}
@@ -185,8 +197,8 @@ def is_in_head(
 
 
 @contextmanager
-def _lock(root: Path, check: str) -> Iterator[None]:
-    """Nobody else runs this check meanwhile; a note says who does."""
+def _lock(root: Path, check: str, stop: threading.Event) -> Iterator[bool]:
+    """Nobody else runs this check meanwhile; a note says who does. False if `stop` was set before that."""
     import filelock  # late: those who only read need none
 
     note = running_path(check)
@@ -194,10 +206,15 @@ def _lock(root: Path, check: str) -> Iterator[None]:
         path = folder.full / f"{check}.lock"
     with as_store_error(f"{EVIDENCE}/{check}.lock"):
         lock = filelock.FileLock(path)
-        lock.acquire()
+        while not lock.is_locked and not stop.is_set():
+            with suppress(filelock.Timeout):
+                lock.acquire(timeout=_LOCK_S)
+    if not lock.is_locked:
+        yield False
+        return
     try:
         _note(root, note, json.dumps({"pid": os.getpid()}).encode())
-        yield
+        yield True
     finally:
         with suppress(OSError, StoreError):
             _note(root, note, None)

@@ -390,6 +390,7 @@ COMMANDS: list[CommandEntry] = [
         flag("--trust-head", "for builds: run what the commit HEAD holds, without a person's word"),
         _ROOT,
         _JSON,
+        flag("--json-lines", "for programs: a line of JSON for each event; ends with standard input"),
         more=_VERIFY,
     ),
     command(

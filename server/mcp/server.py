@@ -24,6 +24,7 @@ from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.answer import TEXT_LIMIT
+from ..checks.check_process import CheckRuns
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources, tools
@@ -69,7 +70,7 @@ class McpServer:
         self._http_sessions: dict[str, ClientSession] = {}
         self.notifier = ChangeNotifier()
         self.open_roots = OpenRoots(engine, self.notifier)
-        self.stop = self.notifier.stop
+        self._check_runs = CheckRuns()
         self._streams = ListenHandler(self.notifier.bus, max_subscriptions=MOST_STREAMS)
         self.server = self._new_server()
 
@@ -85,6 +86,11 @@ class McpServer:
         finally:
             self.notifier.forget(client.label)
             client.close()
+
+    async def stop(self) -> None:
+        """End what was begun for assistants: streams of changes, and checks that run."""
+        await self._check_runs.close()
+        await self.notifier.stop()
 
     def http_app(self, port: int, token: str) -> App:
         """The ASGI application for `http://127.0.0.1:PORT/mcp`; every request brings the bearer token."""
@@ -166,7 +172,13 @@ class McpServer:
         params = context.session.client_params
         name = (params.client_info.name if params else "") or "assistant"
         program = f"{name} {params.client_info.version if params else ''}".strip()
-        return CallAccess(self.engine, client, folders, allowed, name, label, program)
+
+        async def progress(number: float, message: str) -> None:
+            await context.session.report_progress(number, message=message)
+
+        return CallAccess(
+            self.engine, client, folders, allowed, name, label, self._check_runs, program, progress
+        )
 
     def _subscriptions(self, context: RequestContext) -> set[str]:
         """The URIs that a session of the handshake era is subscribed to; it is noted as alive."""

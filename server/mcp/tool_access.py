@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,8 +17,10 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
-from ...tools.assistant.access import RootRuns, ToolRefused, select_run
+from ...tools.assistant.access import Outcome, RootRuns, ToolRefused, select_run
+from ...tools.assistant.tools import MOST_WAIT_S
 from ..checks.changed_lines import ChangedLines
+from ..checks.check_process import CheckRunError, CheckRuns, Event, event_words
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine
 from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
@@ -46,6 +49,14 @@ def refusals() -> Iterator[None]:
         raise ToolRefused(plain(str(error), 1_200)) from None
 
 
+Progress = Callable[[float, str], Awaitable[None]]
+"""Tells the caller how far the call is: a number that grows, and a sentence."""
+
+
+async def _no_progress(_: float, message: str) -> None:
+    """For calls whose caller is told nothing."""
+
+
 class OutsideAllowedFolders(ToolRefused):
     """A call names a folder that its client may not look at; the text says how a person can open it."""
 
@@ -65,7 +76,9 @@ class CallAccess:
     allowed: Sequence[Path]
     name: str
     label: str | None
+    check_runs: CheckRuns
     program: str = ""
+    progress: Progress = _no_progress
 
     async def place(self, root: str, run: str | None = None) -> RootRuns:
         folders = [await self._allowed_folder(root)] if root else self.folders
@@ -131,6 +144,28 @@ class CallAccess:
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         with refusals():
             return await self.engine.query(Path(run.root), run.run, question)
+
+    async def run_checks(self, run: Evaluation, checks: Sequence[str]) -> Sequence[Outcome] | None:
+        messages: asyncio.Queue[str] = asyncio.Queue(1)
+
+        def hear(event: Event) -> None:
+            # One that was not sent yet gives way to what is newer.
+            if text := event_words(event):
+                with suppress(asyncio.QueueEmpty):
+                    messages.get_nowait()
+                messages.put_nowait(text)
+
+        sending = asyncio.ensure_future(self._send_progress(messages))
+        try:
+            return await self.check_runs.run(Path(run.root), checks, hear, limit_s=MOST_WAIT_S)
+        except CheckRunError as error:
+            raise ToolRefused(plain(str(error), 1_000)) from None
+        finally:
+            sending.cancel()
+
+    async def _send_progress(self, messages: asyncio.Queue[str]) -> None:
+        for number in count(1):
+            await self.progress(number, await messages.get())
 
     async def with_changed_lines(self, run: Evaluation) -> Evaluation:
         return await asyncio.to_thread(ChangedLines(Path(run.root)).evaluation, run)

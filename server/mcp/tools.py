@@ -37,9 +37,9 @@ def tool_list() -> list[types.Tool]:
 def client_tool(tool: Tool) -> types.Tool:
     """A tool as clients see it, with a schema in which nothing stands that a model does not need."""
     hints = types.ToolAnnotations(read_only_hint=tool.read_only, open_world_hint=False)
-    # Of a tool that only reads the protocol asks no more.
+    # Of a tool that only reads the protocol asks no more; that another may not be repeated it assumes.
     if not tool.read_only:
-        hints.destructive_hint, hints.idempotent_hint = tool.destructive, False
+        hints.destructive_hint = tool.destructive
     return types.Tool(
         name=tool.name,
         title=tool.title,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim
@@ -15,6 +15,8 @@ from ..run_names import NoSuchRun, find_run
 from .totals import RootTotals
 
 T = TypeVar("T")
+Outcome = Mapping[str, Any]
+"""What came of a check: `name`, `result`, `reason`, whether it `ran`, the path of its `log`, its `tail`."""
 
 
 class ToolRefused(Exception):  # noqa: N818 - said to assistants as it is
@@ -42,6 +44,10 @@ class Access(Protocol):
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         """The answer to a question about how the run's evaluation comes about."""
+        ...
+
+    async def run_checks(self, run: Evaluation, checks: Sequence[str]) -> Sequence[Outcome] | None:
+        """Run those of the checks that are not fresh; what came of each, None where they still run."""
         ...
 
     async def with_changed_lines(self, run: Evaluation) -> Evaluation:

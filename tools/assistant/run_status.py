@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 from ...orchestration.evaluation.trace import Permission
 from ...orchestration.result.values import Evaluation, GateState
 from ...orchestration.sanitize import plain
-from ...orchestration.states import GateStatus
+from ...orchestration.states import CheckResult, GateStatus
 from ...orchestration.suggestions import did_you_mean
-from .access import RootRuns, ToolRefused
+from .access import Outcome, RootRuns, ToolRefused
 from .answer import (
     Answer,
     AnswerBuilder,
@@ -27,6 +28,8 @@ from .answer import (
 from .headers import head_of, head_of_root, progress_words, short_run
 
 _CHECKS = 4
+_TAIL = 5
+STILL_RUNNING = "the checks still run; wait_for_change tells when there is a result, or ask again"
 _GATE_ROOM = 1_900
 """Characters of a gate's data; more does not fit on a page under the longest head."""
 _GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0, "basis": 0, "rests_on": 120}
@@ -63,15 +66,32 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
     return data, f"{line}; next {suggestion.kind}{to}, {quote(suggestion.reason, 120)}{asked}"
 
 
-def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
-    """The gates of a run, or one of them, with their criteria and the evidence for each.
+def checks_to_run(e: Evaluation, gate: str = "") -> list[str]:
+    """The declared checks of a gate, or of those in force. Raises ToolRefused where there are none."""
+    chosen = [each for each in e.gates if (each.id == gate if gate else each.in_force)]
+    checks = dict.fromkeys(check.name for each in chosen for check in each.checks if check.span)
+    if not checks:
+        _require_gate(e, gate)
+        what = f"gate {quote(gate, 60)} rests" if gate else "the gates in force rest"
+        raise ToolRefused(f"{what} on no check that the root declares now: there is nothing to run")
+    return list(checks)
 
-    Raises ToolRefused for a gate that the workflow does not have.
-    """
+
+def _require_gate(e: Evaluation, gate: str) -> None:
     names = [each.id for each in e.gates]
     if gate and gate not in names:
         known = did_you_mean(gate, names)
         raise ToolRefused(f"{plain(e.workflow, 60)} has no gate {quote(gate, 60)}{known}")
+
+
+def gates(e: Evaluation, gate: str = "", start: int = 0, outcomes: Sequence[Outcome] | None = ()) -> Answer:
+    """The gates of a run, or one of them, with their criteria and the evidence for each.
+
+    `outcomes` are those of checks that were run for it; None where they still run. Raises ToolRefused for a
+    gate that the workflow does not have.
+    """
+    _require_gate(e, gate)
+    names = [each.id for each in e.gates]
     head, line = head_of(e)
     shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
     if shut:
@@ -79,9 +99,25 @@ def gates(e: Evaluation, gate: str = "", start: int = 0) -> Answer:
     else:
         summary = "no gate in force is shut" if names else "no gates"
     builder = AnswerBuilder(head | {"currentPhase": optional(e.current_phase, 60)}, line, summary)
+    if outcomes is None:
+        builder.put("running", True, STILL_RUNNING)
+    for outcome in outcomes or ():
+        _put_outcome(builder, outcome)
     chosen = [each for each in e.gates if not gate or each.id == gate]
     builder.fill("gates", (_gate(each) for each in chosen[start:]), start, len(chosen))
     return builder.answer()
+
+
+def _put_outcome(builder: AnswerBuilder, outcome: Outcome) -> None:
+    """What came of a check, with the end of its output where it ran and did not pass."""
+    name, result = plain(str(outcome["name"]), 60), str(outcome["result"])
+    tail = [plain(str(line), 160) for line in outcome["tail"][-_TAIL:]]
+    shown = tail if outcome["ran"] and result != CheckResult.PASSED else []
+    data = {"result": result, "ran": outcome["ran"], "log": plain(str(outcome["log"]), 160), "tail": shown}
+    words = "ran" if outcome["ran"] else "was not run"
+    line = f"{name} {words}: {result}, {plain(str(outcome['reason']), 200)}"
+    lines = [f"  | {quote(each)}" for each in shown]
+    builder.put(f"ran.{name}", data, line, *lines, f"  the whole output: {data['log']}" if shown else "")
 
 
 def _gate(gate: GateState) -> tuple[dict[str, Any], str]:

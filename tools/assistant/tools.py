@@ -6,7 +6,7 @@ file itself. What an operation refuses it raises as `ToolRefused`: one sentence 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,12 +19,12 @@ from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
 from ..report_words import report_words
-from .access import Access, ToolRefused, name_of, select_run
+from .access import Access, Outcome, ToolRefused, name_of, select_run
 from .answer import Answer
 from .headers import head_of, head_of_root
 from .next_step import next_step as next_step_of
 from .questions import open_questions
-from .run_status import gates, permission, status
+from .run_status import checks_to_run, gates, permission, status
 
 CLAIM_S = 3600
 """A claim made with the next step lasts so many seconds; asking again renews it."""
@@ -64,6 +64,7 @@ class NextStep(OfRun, OfRoot):
 
 class CheckGate(OfRun, OfRoot):
     gate: Annotated[str, Field(max_length=200)] = ""
+    verify: Annotated[bool, Field(description="run its checks first")] = False
 
 
 class CheckAction(OfRun):
@@ -133,7 +134,13 @@ async def _next_step_answer(
 
 async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
     run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
-    return gates(await access.with_changed_lines(run), asked_for.gate, asked_for.start)
+    outcomes: Sequence[Outcome] | None = ()
+    if asked_for.verify:
+        names = checks_to_run(run, asked_for.gate)
+        outcomes = await access.run_checks(run, names)
+        run = await access.again(run)
+    run = await access.with_changed_lines(run)
+    return gates(run, asked_for.gate, asked_for.start, outcomes)
 
 
 async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
@@ -237,6 +244,7 @@ TOOLS: tuple[Tool, ...] = (
         "Whether gates are passed, failed or open, on what that rests, and each criterion with its evidence.",
         CheckGate,
         run_check_gate,
+        read_only=False,
     ),
     Tool(
         "check_action",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,7 @@ from ...checks.trust import WORKSPACE_CODE
 from ...checks.verification import CheckOutcome, Listener, Verification, is_in_head
 from ...disk.git import actor
 from ...store.lock import timestamp
-from ...terminal.caller import path_here
+from ...terminal.caller import path_here, stdout
 from ...terminal.check_progress import CheckProgress
 from ...terminal.lines import Line, Part, print_errors, print_lines
 from ...workspace.head_files import HeadFiles
@@ -31,7 +35,7 @@ from ..confirm import confirm
 from ..output import OK, REFUSED, WAITING, print_json
 from ..selection import open_workspaces
 
-_LOG_LINES = 20
+_LOG_LINES, _CHUNK_SHOWN = 20, 4_096
 _STYLES = {
     CheckResult.PASSED: "good",
     CheckResult.FAILED: "bad",
@@ -49,6 +53,8 @@ def verify(options: Namespace) -> int:
         _head_check(workspace) if options.trust_head else None,
     )
     started = time.monotonic()
+    if options.json_lines:
+        return _report_events(verification, names, again=options.again)
     if options.json:
         outcomes = verification.verify(names, again=options.again)
         print_json({"root": str(workspace.root), "checks": [_as_json(each) for each in outcomes]})
@@ -66,6 +72,41 @@ def verify(options: Namespace) -> int:
     if waiting:
         print_errors([f"phasekeeper: `phasekeeper trust {' '.join(waiting)}` shows what they run, and asks"])
     return _exit_code(outcomes)
+
+
+def _report_events(verification: Verification, names: Sequence[str], *, again: bool) -> int:
+    """Run checks and print a line of JSON for what begins, for lines that are printed, and for what ends.
+
+    For another program, which holds standard input open: with its end all that runs is ended.
+    """
+    out, lock = stdout(), threading.Lock()
+
+    def tell(**event: Any) -> None:
+        with lock, suppress(OSError, ValueError):
+            out.write(f"{json.dumps(event)}\n")
+            out.flush()
+
+    def end_with_owner() -> None:
+        with suppress(OSError):
+            while os.read(0, 1024):
+                pass
+        verification.stop.set()
+
+    def end(outcome: CheckOutcome) -> None:
+        log = outcome.log.decode("utf-8", "replace").splitlines()
+        tell(ends=outcome.check, outcome={**_as_json(outcome), "tail": _printable(log[-_LOG_LINES:])})
+
+    def add_output(check: str, chunk: bytes) -> None:
+        lines = chunk[-_CHUNK_SHOWN:].decode("utf-8", "replace").splitlines()
+        tell(prints=check, lines=_printable([line for line in lines if line.strip()][-_LOG_LINES:]))
+
+    threading.Thread(target=end_with_owner, daemon=True).start()
+    verification.listener = Listener(lambda check: tell(begins=check), add_output, end)
+    return _exit_code(verification.verify(names, again=again))
+
+
+def _printable(lines: Sequence[str]) -> list[str]:
+    return [plain(line, 300) for line in lines]
 
 
 def _select(options: Namespace) -> tuple[Workspace, list[str]]:
