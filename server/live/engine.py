@@ -25,6 +25,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.commands import Command
 from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.files import below
+from ..checks.check_process import CheckRuns
 from ..lru_cache import LruCache
 from ..memory import collect_seldom
 from ..workspace import apply
@@ -73,6 +74,8 @@ class Engine:
         self._results: set[asyncio.Future[Any]] = set()
         self._writers = WriterQueue(StoreError)
         self._acts_parsed = LruCache[tuple[Path, str], Parsed](_WARM_ACTS)
+        self.check_runs = CheckRuns()
+        """The runs of checks under way, for all front ends."""
         worker = self._worker = Worker(self._post, watch, runtime, cache)
         worker.on_board, worker.on_closed = self._on_board, self._on_closed
         worker.start()
@@ -129,7 +132,8 @@ class Engine:
         return unsubscribe
 
     async def stop(self) -> None:
-        """End the thread and all watching; who still waits for something is cancelled."""
+        """End the checks that run, the thread and all watching; who still waits for something is cancelled."""
+        await self.check_runs.close()
         await asyncio.to_thread(self._worker.stop)
         for result in tuple(self._results):
             result.cancel()

@@ -24,7 +24,6 @@ from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.answer import TEXT_LIMIT
-from ..checks.check_process import CheckRuns
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources, tools
@@ -70,7 +69,7 @@ class McpServer:
         self._http_sessions: dict[str, ClientSession] = {}
         self.notifier = ChangeNotifier()
         self.open_roots = OpenRoots(engine, self.notifier)
-        self._check_runs = CheckRuns()
+        self.stop = self.notifier.stop
         self._streams = ListenHandler(self.notifier.bus, max_subscriptions=MOST_STREAMS)
         self.server = self._new_server()
 
@@ -86,11 +85,6 @@ class McpServer:
         finally:
             self.notifier.forget(client.label)
             client.close()
-
-    async def stop(self) -> None:
-        """End what was begun for assistants: streams of changes, and checks that run."""
-        await self._check_runs.close()
-        await self.notifier.stop()
 
     def http_app(self, port: int, token: str) -> App:
         """The ASGI application for `http://127.0.0.1:PORT/mcp`; every request brings the bearer token."""
@@ -176,9 +170,7 @@ class McpServer:
         async def progress(number: float, message: str) -> None:
             await context.session.report_progress(number, message=message)
 
-        return CallAccess(
-            self.engine, client, folders, allowed, name, label, self._check_runs, program, progress
-        )
+        return CallAccess(self.engine, client, folders, allowed, name, label, program, progress)
 
     def _subscriptions(self, context: RequestContext) -> set[str]:
         """The URIs that a session of the handshake era is subscribed to; it is noted as alive."""

@@ -20,7 +20,7 @@ from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefus
 from ...tools.assistant.access import Outcome, RootRuns, ToolRefused, select_run
 from ...tools.assistant.tools import MOST_WAIT_S
 from ..checks.changed_lines import ChangedLines
-from ..checks.check_process import CheckRunError, CheckRuns, Event, event_words
+from ..checks.check_process import CheckRunError, Event, event_words
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine
 from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
@@ -76,7 +76,6 @@ class CallAccess:
     allowed: Sequence[Path]
     name: str
     label: str | None
-    check_runs: CheckRuns
     program: str = ""
     progress: Progress = _no_progress
 
@@ -157,7 +156,7 @@ class CallAccess:
 
         sending = asyncio.ensure_future(self._send_progress(messages))
         try:
-            return await self.check_runs.run(Path(run.root), checks, hear, limit_s=MOST_WAIT_S)
+            return await self.engine.check_runs.run(Path(run.root), checks, hear, limit_s=MOST_WAIT_S)
         except CheckRunError as error:
             raise ToolRefused(plain(str(error), 1_000)) from None
         finally:

@@ -115,7 +115,7 @@ async def test_progress_is_told_and_a_call_that_is_cancelled_ends_the_check(chec
     allow(checked)
     printed: asyncio.Queue[str] = asyncio.Queue()
 
-    async def on_progress(number: float, total: float | None, message: str | None) -> None:
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         await printed.put(message or "")
 
     async with rig() as r, r.client(checked, era) as client:
@@ -130,7 +130,7 @@ async def test_progress_is_told_and_a_call_that_is_cancelled_ends_the_check(chec
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
-        result = "running"
+        result, reason = "running", ""
         while result == "running":
             [gate] = (await call(client, "check_gate", gate="tested"))["gates"]
             result, reason = gate["checks"][0]["result"], gate["checks"][0]["reason"]
