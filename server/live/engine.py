@@ -132,7 +132,7 @@ class Engine:
         return unsubscribe
 
     async def stop(self) -> None:
-        """End the checks that run, the thread and all watching; who still waits for something is cancelled."""
+        """End checks that run, the thread and all watching; who still waits for something is cancelled."""
         await self.check_runs.close()
         await asyncio.to_thread(self._worker.stop)
         for result in tuple(self._results):

@@ -58,7 +58,7 @@ async def test_a_client_sees_the_tools_and_how_to_use_them(root: Path, era: str)
         by_name = {tool.name: tool.annotations for tool in found.tools}
         assert all(each and each.open_world_hint is False for each in by_name.values())
         reading = {name for name, each in by_name.items() if each and each.read_only_hint}
-        assert reading == {"status", "check_gate", "check_action", "wait_for_change"}
+        assert reading == {"status", "check_action", "wait_for_change"}
 
 
 async def count_runs(access: Access, arguments: OfRoot) -> Answer:
