@@ -57,7 +57,7 @@ DIRECTIONS: dict[str, str] = {
     "server/lsp/view": "ENGINE disk workspace live",
     "server/lsp/features": "ENGINE TOOLS workspace lsp/definitions lsp/view",
     "server/lsp/session": "ENGINE disk workspace live lsp/view",
-    "server/lsp/requests": "ENGINE TOOLS disk workspace live lsp/view lsp/features lsp/session",
+    "server/lsp/requests": "ENGINE TOOLS disk checks workspace live lsp/view lsp/features lsp/session",
     "server/lsp": "live lsp/view lsp/features lsp/session lsp/requests",
     "server/mcp": "ENGINE TOOLS disk checks workspace live",
 }

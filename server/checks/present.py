@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,8 +14,10 @@ from ...orchestration.evidence.attestation import Attestation
 from ...orchestration.evidence.check_state import CheckState, PresentInputs, check_state
 from ...orchestration.evidence.checks import Check
 from ..disk.decision_keys import load_repository_key, place_of
+from ..disk.git import actor
 from ..process_end import process_end_probe
 from ..store.folder import StoreError, read_file
+from ..store.lock import timestamp
 from .evidence_store import EVIDENCE, attestation_path, parse_result, read_manifest
 from .input_table import InputTable
 from .inputs import (
@@ -26,7 +29,7 @@ from .inputs import (
     input_paths,
     manifest_of,
 )
-from .trust import CheckDefinition, TrustStore, define
+from .trust import WORKSPACE_CODE, CheckDefinition, TrustStore, define
 
 
 def root_name(root: Path) -> str:
@@ -134,3 +137,59 @@ class PresentChecks:
             return None, ""
         secret = load_repository_key(self.root).secret
         return parse_result(check.name, self.name, raw.decode("utf-8", "replace"), secret)
+
+
+# ---- what waits for a person ------------------------------------------------------------------
+
+
+class TrustQuestion(NamedTuple):
+    """A check that waits for a person: the `lines` to read, and the definition that is then allowed."""
+
+    root: Path
+    shown: CheckDefinition
+    lines: tuple[str, ...]
+
+    @property
+    def check(self) -> str:
+        return self.shown.check.name
+
+    @property
+    def definition(self) -> str:
+        return self.shown.digest
+
+    @property
+    def command(self) -> str:
+        """What a person types instead of answering a dialog."""
+        return f"phasekeeper trust {self.check}"
+
+
+def open_questions(
+    root: Path, checks: Mapping[str, Check], places: Iterable[str], names: Iterable[str]
+) -> list[TrustQuestion]:
+    """A question for each of the named checks that may not run as it is, or has become less."""
+    looks, at = PresentChecks(root), tuple(places)
+    present = (looks.look(checks, at, name) for name in names if name in checks)
+    return [
+        TrustQuestion(looks.root, each.definition, tuple(_question_lines(each, looks)))
+        for each in present
+        if not _is_allowed(each, looks) or each.state.shrinkage
+    ]
+
+
+def allow(question: TrustQuestion) -> None:
+    """Keep that a person allowed what was shown, whatever was saved meanwhile. Raises TrustError."""
+    store = PresentChecks(question.root).trust
+    store.allow(question.shown, actor(question.root), timestamp(datetime.now(UTC)))
+
+
+def _is_allowed(each: PresentCheck, looks: PresentChecks) -> bool:
+    return looks.trust.allows(each.definition.digest, each.check.name)
+
+
+def _question_lines(each: PresentCheck, looks: PresentChecks) -> Iterator[str]:
+    yield f"The check {each.check.name} of {looks.root}"
+    if not _is_allowed(each, looks):
+        yield from (f"  {line}" for line in looks.trust.difference(each.definition))
+        yield f"  {WORKSPACE_CODE}"
+    for less in each.state.shrinkage:
+        yield f"  {less.now:g} {less.what}; it was {less.before:g}. Allowing it accepts that, too."

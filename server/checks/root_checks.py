@@ -60,6 +60,11 @@ class RootChecks:
             self._manifests.clear()
             self._is_ready = self._is_ready and not checks
 
+    @property
+    def are_declared(self) -> bool:
+        """True if there are checks, so that a change of any input may matter."""
+        return bool(self._checks)
+
     def preparing(self) -> Generator[None, None, None]:
         """Look at all inputs for the first time, in parts."""
         if not self._checks or self._is_ready:

@@ -77,7 +77,7 @@ class LiveRoot:
         self._holds = Holds(self._files, self._dependencies, now_ms)
         self._reported = FindingsByPath()
         self._external = ExternalInputs(root, self._dependencies)
-        self._checks = RootChecks(root)
+        self.checks = RootChecks(root)
         self._cached = CachedRuns(cache, self._files, self._external)
         self._deadlines = Deadlines(clock)
         self._watch_plan = WatchPlan(self._files)
@@ -104,7 +104,7 @@ class LiveRoot:
             self.read_definitions()
             self._find_candidates()
             self._declare_checks()
-            yield from self._checks.preparing()
+            yield from self.checks.preparing()
             yield from self._restore()
             total = len(self._due)
             for number, run in enumerate(list(self._due), 1):
@@ -139,7 +139,7 @@ class LiveRoot:
         full = [str(path) for path in paths]
         self._files.has_grace = grace
         relative = paths_in_root(self._names, full)
-        self._checks.note(relative)
+        self.checks.note(relative)
         self._files.refresh(relative)
         self._mark_due(self._cached.changed_runs(relative))
         self._watch_plan.recheck(full)
@@ -148,7 +148,7 @@ class LiveRoot:
     def refresh_folders(self, folders: Mapping[Path, bool]) -> RootChange | None:
         """Look again, with grace, at what is right in folders (absolute), and below those that are True."""
         self._files.has_grace = True
-        self._checks.note(paths_in_root(self._names, folders))
+        self.checks.note(paths_in_root(self._names, folders))
         self._files.refresh_right_in(paths_in_root(self._names, folders))
         self._watch_plan.recheck(map(str, folders))
         whole = paths_in_root(self._names, (folder for folder, is_whole in folders.items() if is_whole))
@@ -172,7 +172,7 @@ class LiveRoot:
         while way:
             keys.add(way)
             way = parent(way)
-        self._checks.ask_again()
+        self.checks.ask_again()
         self._files.recheck(keys)
         self._mark_due(self._cached.differing_runs(runs))
         return self._recompute()
@@ -183,7 +183,7 @@ class LiveRoot:
         for _ in self._files.rescanning():
             yield
             self._files.has_grace = grace
-        yield from self._checks.rescanning()
+        yield from self.checks.rescanning()
         self._files.has_grace = grace
         for run in list(self._cached):
             self._mark_due(self._cached.differing_runs([run]))
@@ -217,8 +217,8 @@ class LiveRoot:
 
     def watched_folders(self) -> Mapping[Path, bool]:
         """The folders whose changes can matter; True where changes of all that is below them do."""
-        paths = self._external.paths | self._checks.paths
-        return self._watch_plan.folders(self._known, paths, self._checks.folders)
+        paths = self._external.paths | self.checks.paths
+        return self._watch_plan.folders(self._known, paths, self.checks.folders)
 
     def query(self, run: str, question: Callable[[EvaluationTrace], T]) -> T:
         """Ask `question` about the trace of a run's evaluation, and return what it returns.
@@ -297,7 +297,7 @@ class LiveRoot:
             partial(self._external.read_key, files),
             partial(self._external.read_head_file, files),
             partial(self._external.read_committed, files),
-            partial(self._checks.read, files),
+            partial(self.checks.read, files),
         )
 
     def _depend(self, dependant: str, keys: set[str]) -> None:
@@ -340,14 +340,14 @@ class LiveRoot:
 
     def _declare_checks(self) -> None:
         places = [at for each in self._known.definitions.values() for at in each.at]
-        self._checks.declare(self._config.checks, places)
+        self.checks.declare(self._config.checks, places)
 
     def _refresh_checks(self) -> set[str]:
         """Bring the checks up to date; the keys of those that differ."""
         self._declare_checks()
-        changed = self._checks.refresh()
+        changed = self.checks.refresh()
         if changed or not self.version:
-            self._reported.replace(_CHECKS, self._checks.findings())
+            self._reported.replace(_CHECKS, self.checks.findings())
         return changed
 
     def _find_candidates(self, folders: Iterable[str] = ()) -> None:

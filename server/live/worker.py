@@ -214,7 +214,7 @@ class Worker(threading.Thread):
             root.questions.append(lambda: self._answer(path, run, result))
             return
         has_all = False
-        if run is None:
+        if run is None or root.live.checks.are_declared:  # what checks read is not looked at by stat
             has_all = self._watcher is not None and self._watcher.catch_up()
             self._take_hints()
             has_all = has_all and not (root.has_missed_changes or root.refresh or self._watch_condition())

@@ -32,6 +32,16 @@ Request before a decision, for the dialog of the client's own; it is refused as 
     follows from it, of every option where none is named. It is about the files on disk: `unsaved` are those
     that the editor holds other texts of. `phasekeeper/decide` with this `revision` is refused once the run
     has moved on.
+Requests about the checks of a gate (of those in force without `gate`), refused as those that write are:
+    phasekeeper/gateChecks  {root, run, gate?}         {checks: [name], questions: [{check, definition, title,
+                                                       lines}]}: what a person has to allow before they run
+    phasekeeper/trustCheck  {root, run, check, definition}
+                                                       what the person read is allowed; refused as
+                                                       `phasekeeper/decide` is, and once it is another
+    phasekeeper/runChecks   {root, run, checks, again?, workDoneToken?}
+                                                       {outcomes: [{name, result, reason, ran, log, tail}]};
+                                                       `$/progress` tells how far they are, `$/cancelRequest`
+                                                       ends them. What nobody allowed does not run
 A request for a root that is being opened is answered once that was looked at, or refused after 30 s;
 `board` and `recent` leave out what is not there after 5 s.
 Notification to the client:

@@ -18,6 +18,8 @@ from pygls.exceptions import JsonRpcException
 
 from ..live.engine import Engine
 from .features import code_actions, command_offers, completion, hover, navigation
+from .features.command_offers import CommandName
+from .requests.checks import CHECK_REQUESTS, run_gate_checks
 from .requests.commands import COMMANDS, execute
 from .requests.read import READ_REQUESTS
 from .requests.write import WRITE_REQUESTS
@@ -57,9 +59,9 @@ async def serve_lsp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
     for method, feature in FEATURES.items():
         answer = partial(_on_document, connection, feature.answer)
         server.feature(method, feature.options)(_guard(method, answer))
-    for name, request in {**READ_REQUESTS, **WRITE_REQUESTS}.items():
+    for name, request in {**READ_REQUESTS, **WRITE_REQUESTS, **CHECK_REQUESTS}.items():
         server.feature(name)(_guard(name, partial(request, connection)))
-    for name, command in COMMANDS.items():
+    for name, command in {**COMMANDS, CommandName.RUN_CHECKS: run_gate_checks}.items():
         server.command(name)(_guard(name, partial(execute, connection, command)))
 
     def end_input() -> None:

@@ -12,6 +12,7 @@ from ...orchestration.result.values import Evaluation, GateState
 from ...orchestration.sanitize import plain
 from ...orchestration.states import CheckResult, GateStatus
 from ...orchestration.suggestions import did_you_mean
+from ..check_words import declared_checks
 from .access import Outcome, RootRuns, ToolRefused
 from .answer import (
     Answer,
@@ -68,13 +69,12 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
 
 def checks_to_run(e: Evaluation, gate: str = "") -> list[str]:
     """The declared checks of a gate, or of those in force. Raises ToolRefused where there are none."""
-    chosen = [each for each in e.gates if (each.id == gate if gate else each.in_force)]
-    checks = dict.fromkeys(check.name for each in chosen for check in each.checks if check.span)
+    checks = declared_checks(e, gate)
     if not checks:
         _require_gate(e, gate)
         what = f"gate {quote(gate, 60)} rests" if gate else "the gates in force rest"
         raise ToolRefused(f"{what} on no check that the root declares now: there is nothing to run")
-    return list(checks)
+    return checks
 
 
 def _require_gate(e: Evaluation, gate: str) -> None:

@@ -11,6 +11,7 @@ import type * as schema from "./generated/evaluation";
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
 export type Evaluation = Immutable<schema.Evaluation>;
+export type Check = Immutable<schema.CheckSummary>;
 export type Criterion = Immutable<schema.Criterion>;
 export type Evidence = Immutable<schema.Evidence>;
 export type Gate = Immutable<schema.Gate>;
@@ -144,6 +145,24 @@ export interface PreparedDecision {
   readonly unsaved: readonly string[];
 }
 
+/** What a person has to allow before a check runs: all of it as plain text, about the definition of that digest. */
+export interface TrustQuestion {
+  readonly check: string;
+  readonly definition: string;
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+/** What came of a check; `log` is the path of its output from the root. */
+export interface CheckOutcome {
+  readonly name: string;
+  readonly result: Check["result"];
+  readonly reason: string;
+  readonly ran: boolean;
+  readonly log: string;
+  readonly tail: readonly string[];
+}
+
 interface Written {
   readonly recorded: string;
   readonly evaluation: Summary;
@@ -162,6 +181,15 @@ export interface Requests {
   "phasekeeper/start": [{ root: string; workflow: string; name: string; title: string }, Written];
   "phasekeeper/redo": [RunName & { phase: string; reason: string }, Written];
   "phasekeeper/prepareDecision": [RunName & Decision, PreparedDecision];
+  "phasekeeper/gateChecks": [
+    RunName & { gate?: string },
+    { readonly checks: readonly string[]; readonly questions: readonly TrustQuestion[] },
+  ];
+  "phasekeeper/trustCheck": [RunName & { check: string; definition: string }, { readonly recorded: string }];
+  "phasekeeper/runChecks": [
+    RunName & { checks: readonly string[]; again?: boolean },
+    { readonly outcomes: readonly CheckOutcome[] },
+  ];
   /** `revision` is that of what the person read: nothing is decided about what replaced it. */
   "phasekeeper/decide": [RunName & Decision & { reason: string; revision: string }, Written];
 }

@@ -9,7 +9,6 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,8 @@ from ....orchestration.sanitize import plain
 from ....orchestration.states import CheckResult
 from ....orchestration.suggestions import did_you_mean
 from ...checks.evidence_store import attestation_path, log_path
-from ...checks.present import PresentCheck, PresentChecks
-from ...checks.trust import WORKSPACE_CODE
+from ...checks.present import allow, open_questions
 from ...checks.verification import CheckOutcome, Listener, Verification, is_in_head
-from ...disk.git import actor
-from ...store.lock import timestamp
 from ...terminal.caller import path_here, stdout
 from ...terminal.check_progress import CheckProgress
 from ...terminal.lines import Line, Part, print_errors, print_lines
@@ -178,32 +174,13 @@ def _as_json(outcome: CheckOutcome) -> dict[str, Any]:
 def trust(options: Namespace) -> int:
     """`trust`: show each check that waits for it, and keep that a person allowed it."""
     workspace, names = _select(options)
-    looks, places = PresentChecks(workspace.root), workspace.run_places
-    checks = workspace.config.checks
-    present = [looks.look(checks, places, name) for name in names]
-    waiting = [each for each in present if _awaits(each, looks)]
+    config, places = workspace.config.checks, workspace.run_places
+    waiting = open_questions(workspace.root, config, places, names)
     if not waiting:
         print_lines([[Part(f"allowed as they are: {', '.join(names)}", "good")]])
         return OK
-    for each in waiting:
-        name = each.check.name
-        confirm(_question(each, looks), name)
-        # What was shown is what is allowed, whatever was saved meanwhile.
-        looks.trust.allow(each.definition, actor(workspace.root), timestamp(datetime.now(UTC)))
-        print_lines([[Part(f"allowed: {name}", "good")]])
+    for question in waiting:
+        confirm(question.lines, question.check)
+        allow(question)
+        print_lines([[Part(f"allowed: {question.check}", "good")]])
     return OK
-
-
-def _awaits(each: PresentCheck, looks: PresentChecks) -> bool:
-    is_allowed = looks.trust.allows(each.definition.digest, each.check.name)
-    return not is_allowed or bool(each.state.shrinkage)
-
-
-def _question(each: PresentCheck, looks: PresentChecks) -> Iterator[str]:
-    """The lines that a person reads before a check is allowed."""
-    yield f"The check {each.check.name} of {looks.root}"
-    if not looks.trust.allows(each.definition.digest, each.check.name):
-        yield from (f"  {line}" for line in looks.trust.difference(each.definition))
-        yield f"  {WORKSPACE_CODE}"
-    for less in each.state.shrinkage:
-        yield f"  {less.now:g} {less.what}; it was {less.before:g}. Typing its name accepts that, too."

@@ -39,6 +39,7 @@ class CommandName(StrEnum):
     REDO = "phasekeeper.redo"
     REPAIR = "phasekeeper.repair"
     SHOW_COMMAND_LINE = "phasekeeper.command"
+    RUN_CHECKS = "phasekeeper.runChecks"
 
 
 def offer(
@@ -161,6 +162,16 @@ OFFERS: dict[str, tuple[Callable[[Finding, Evaluation, DocumentContext], _Comman
 # ---- code lenses ------------------------------------------------------------------------------
 
 
+def _check_runs(e: Evaluation) -> _Commands:
+    """Having the checks of each gate in force run, and how they stand."""
+    for gate in e.gates:
+        declared = [check for check in gate.checks if check.span] if gate.in_force else []
+        if declared:
+            stand = "; ".join(plain(check.phrase, _REASON) for check in declared)
+            what = "Run check" if len(declared) == 1 else "Run checks"
+            yield offer(f"{what}: {stand}", CommandName.RUN_CHECKS, e, limit=_LENS, gate=gate.id)
+
+
 def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """The lenses of a document of a run: of the whole run on the first line, and one above each stage."""
     e, plan = context.evaluation, context.own_plan()
@@ -177,6 +188,7 @@ def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.Cod
         titles.append(f"gate {plain(gate.id, 40)} is shut: {unmet}")
     top = context.text.range(Span(0, 0, 0, 0))
     lenses = [lsp.CodeLens(top, offer(title, CommandName.SHOW, e, limit=_LENS)) for title in titles]
+    lenses += [lsp.CodeLens(top, command) for command in _check_runs(e)]
     for question in e.questions:
         title = f"{question.kind}: {plain(question.question, _REASON)}"
         command = offer(title, CommandName.DECIDE, e, limit=_LENS, question=question.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused, answerable
-from ....tools.assistant.questions import dialog, how_to_decide, how_to_override
+from ....tools.assistant.questions import how_to_decide, how_to_override
 from ...disk.git import actor
 from ...workspace.apply import StoreError, prepare_decision
 from ...workspace.repair import NOTHING_AGREED, prepare_repair, repair_run
@@ -28,8 +28,9 @@ from ..features.command_offers import CommandName
 from ..session.connection import Connection
 from ..session.transport import RequestFailed
 from ..view.root_view import RootView
+from .dialogs import choose
 
-LATER, AGREE = "Not now", "Let them count"
+AGREE = "Let them count"
 NOTHING_DECIDED = "nothing was decided"
 
 Parameters = dict[str, Any]
@@ -88,7 +89,7 @@ async def repair_journal(connection: Connection, view: RootView, e: Evaluation, 
     prepared = await asyncio.to_thread(prepare_repair, workspace, e.run)
     command = shlex.join(["phasekeeper", "repair", e.run, "--root", e.root])
     lines = [f"{e.run}:", *prepared.lines]
-    if prepared.lines and await _choose(connection, lines, [AGREE], command) == AGREE:
+    if prepared.lines and await choose(connection, lines, [AGREE], command) == AGREE:
         agreed, who = prepared, await asyncio.to_thread(actor, view.root)
     actions = await connection.engine.write(
         view.root,
@@ -120,34 +121,17 @@ async def decide(connection: Connection, view: RootView, e: Evaluation, params: 
     workspace, act = Workspace(view.root), Command(kind="answer", question=question.id)
     text = (await asyncio.to_thread(prepare_decision, workspace, run.run, act, reason_follows=True)).text
     titles = [f"{plain(option.id, 60)}: {plain(option.label, 120)}" for option in question.options]
-    title = await _choose(connection, text, titles, command)
+    title = await choose(connection, text, titles, command)
     if title not in titles:
         return NOTHING_DECIDED
     option = question.options[titles.index(title)]
     act = act._replace(option=option.id, why=f"chosen in the editor: {option.label}")
     decision = await asyncio.to_thread(prepare_decision, Workspace(view.root), run.run, act)
     confirm = f"Decide: {plain(option.id, 60)}"
-    if await _choose(connection, decision.text, [confirm], command) != confirm:
+    if await choose(connection, decision.text, [confirm], command) != confirm:
         return NOTHING_DECIDED
     after = await connection.act(view.root, run.run, act, revision=decision.revision, signed=True)
     return f"answered: {question.id} {option.id}; {_next_step(after)}"
-
-
-async def _choose(
-    connection: Connection, lines: Iterable[str], titles: list[str], command: str
-) -> str | None:
-    """The title that the person picked in a dialog with these lines; None where it was closed.
-
-    Raises CommandRefused, with the command line in place of the dialog, where that cannot show all of it.
-    """
-    text = dialog(lines)
-    if text is None or len(set(titles)) < len(titles):
-        raise CommandRefused(f"a dialog cannot show all that is decided; on a terminal: {command}")
-    items = [lsp.MessageActionItem(title) for title in (*titles, LATER)]
-    request = lsp.ShowMessageRequestParams(lsp.MessageType.Warning, text, items)
-    # Shielded: an answer to a request that was cancelled is an error inside pygls.
-    item = await asyncio.shield(connection.server.window_show_message_request_async(request))
-    return item.title if item else None
 
 
 COMMANDS: dict[CommandName, EditorCommand] = {

@@ -36,7 +36,7 @@ Answer = dict[str, Any]
 Write = Callable[[Connection, RootView, Parameters], Awaitable[Answer]]
 
 
-async def _answer(write: Write, connection: Connection, params: Any) -> Answer:
+async def answer_write(write: Write, connection: Connection, params: Any) -> Answer:
     """The answer to a request that writes. Raises RequestFailed, with the reason, where it is refused."""
     connection.require_trust()
     view, _ = await connection.named_run(params)
@@ -199,5 +199,5 @@ _WRITES: dict[str, Write] = {
     "phasekeeper/decide": decide,
 }
 WRITE_REQUESTS: dict[str, Callable[[Connection, Any], Awaitable[Any]]] = {
-    name: partial(_answer, write) for name, write in _WRITES.items()
+    name: partial(answer_write, write) for name, write in _WRITES.items()
 }

@@ -156,7 +156,7 @@ def test_one_saved_file_is_all_that_is_read(checked: CheckedRoot, live: LiveRoot
     for _ in range(3):
         # What was saved this moment is read until its times are old.
         run_to_end(live.refresh_all_in_parts())
-    table = live._checks._table
+    table = live.checks._table
     before = table.reads
     put(live.root / "src/m2.py", "y")
     live.refresh_paths([live.root / "src/m2.py"])

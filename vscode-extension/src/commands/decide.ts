@@ -113,7 +113,8 @@ async function confirm(text: PreparedDecision, buttons: readonly string[]): Prom
   return modal(text.title, [...text.lines, ...unsaved].join("\n"), buttons);
 }
 
-async function modal(message: string, detail: string, buttons: readonly string[]): Promise<number | undefined> {
+/** The index of the button that was pressed in a dialog of the window; undefined when it was left. */
+export async function modal(message: string, detail: string, buttons: readonly string[]): Promise<number | undefined> {
   const items = buttons.map((title, at) => ({ title, at }));
   return (await vscode.window.showWarningMessage(message, { modal: true, detail }, ...items))?.at;
 }

@@ -10,6 +10,7 @@ import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
 import { focusedRun } from "../views/status";
 import type { Tree } from "../views/tree";
+import { runChecks } from "./check";
 import { answer, override, rollBack } from "./decide";
 import { activeFile, chooseRun, subjectOf } from "./pick";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
@@ -26,6 +27,7 @@ const WRITING: ReadonlySet<string> = new Set([
   "reportOutcome",
   "claimTask",
   "releaseTask",
+  "runCheck",
 ]);
 
 type Act = (subject: Partial<Subject>) => unknown;
@@ -49,6 +51,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     reportOutcome: (subject) => report(session, subject),
     claimTask: (subject) => claim(session, subject),
     releaseTask: (subject) => release(session, subject),
+    runCheck: (subject) => runChecks(session, subject),
     copyPrompt: (subject) => copyPrompt(session, subject),
     showGraph: (subject) => showGraph(session, parts.graphs, subject),
     installServer: () => installServer(session, parts.installation),

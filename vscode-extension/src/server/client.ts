@@ -1,6 +1,7 @@
 /** The connection to the language server: starts it, restarts it after a crash, and feeds its notifications to the store. */
 
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
@@ -10,6 +11,7 @@ import {
   LanguageClient,
   RevealOutputChannelOn,
   State,
+  WorkDoneProgress,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 import type { BoardRoot, Changed, PageRequest, Requests, RunName, Summary } from "../protocol";
@@ -27,6 +29,7 @@ const STEADY_MS = 60_000;
 const REPLACED_COMMANDS: Readonly<Record<string, string>> = {
   "phasekeeper.show": "phasekeeper.showNextStep",
   "phasekeeper.decide": "phasekeeper.answerQuestion",
+  "phasekeeper.runChecks": "phasekeeper.runCheck",
 };
 
 /** So many runs of a root are shown at first, and come with each further page. */
@@ -89,6 +92,26 @@ export class Client implements vscode.Disposable {
     const client = this.client;
     if (!client || client.state !== State.Running) throw new Error("Phasekeeper's server is not running");
     return client.sendRequest<Requests[M][1]>(method, params);
+  }
+
+  /** A request that takes a while: `show` is told how far it is, and it ends when the token says so. */
+  async requestWithProgress<M extends keyof Requests>(
+    method: M,
+    params: Requests[M][0],
+    show: (message: string) => void,
+    token: vscode.CancellationToken,
+  ): Promise<Requests[M][1]> {
+    const client = this.client;
+    if (!client || client.state !== State.Running) throw new Error("Phasekeeper's server is not running");
+    const workDoneToken = randomUUID();
+    const listening = client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
+      if (value.kind === "report" && value.message) show(value.message);
+    });
+    try {
+      return await client.sendRequest<Requests[M][1]>(method, { ...params, workDoneToken }, token);
+    } finally {
+      listening.dispose();
+    }
   }
 
   /** Ask for everything anew: of each root the first page, as long as what was held. */

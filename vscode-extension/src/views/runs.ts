@@ -3,6 +3,7 @@
 import {
   keyOf,
   nameOf,
+  type Check,
   type Criterion,
   type Evaluation,
   type Gate,
@@ -189,10 +190,41 @@ function gateRow(run: Evaluation, gate: Gate, id: string): Row {
         : []),
     ],
     icon: GATE[gate.status].icon,
-    context: "gate",
+    // One with checks that the root declares has a button that runs them.
+    context: gate.checks.some((check) => check.line !== null) ? "gate checked" : "gate",
     subject: { ...nameOf(run), gate: gate.id },
     open: gate.status === "failed" || (gate.status === "open" && gate.inForce),
-    children: gate.criteria.map((criterion, index) => criterionRow(run, criterion, `${own}/${index}`)),
+    children: [
+      ...gate.criteria.map((criterion, index) => criterionRow(run, criterion, `${own}/${index}`)),
+      ...gate.checks.map((check) => checkRow(run, check, `${own}/check/${check.name}`)),
+    ],
+  };
+}
+
+export const CHECK: Record<Check["result"], Icon> = {
+  passed: icon("pass", GOOD),
+  failed: icon("error", BAD),
+  stale: icon("history", WAITING),
+  missing: icon("circle-outline", WAITING),
+  running: icon("sync", NOW),
+  untrusted: icon("shield", WAITING),
+};
+
+/** A check of a gate: its result and why; a click opens what made it stale, else where it is declared. */
+function checkRow(run: Evaluation, check: Check, id: string): Row {
+  const [changed] = check.changed;
+  const at = changed ? { path: changed.path, line: changed.line, column: null } : check;
+  const place = at.path === null ? undefined : { root: run.root, path: at.path, line: at.line, column: at.column };
+  const measured = check.measuredAt ? [`measured ${new Date(check.measuredAt).toLocaleString()}`] : [];
+  return {
+    id,
+    label: `Check: ${oneLine(check.name, 80)}`,
+    description: `${check.result}: ${oneLine(check.reason)}`,
+    tooltip: [oneLine(check.phrase, 400), ...measured],
+    icon: CHECK[check.result],
+    iconLabel: check.result,
+    ...(place && { context: "place", click: "openPlace" as const }),
+    subject: { ...nameOf(run), place },
   };
 }
 

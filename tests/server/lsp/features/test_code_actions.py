@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from phasekeeper.server.lsp.features.code_actions import text_edits
-from phasekeeper.server.lsp.requests.commands import LATER
+from phasekeeper.server.lsp.requests.dialogs import LATER
 from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 
 from tests.roots import TASKS, choosing, loop, put, task
