@@ -46,6 +46,7 @@ const WRITING = [
   "reportOutcome",
   "claimTask",
   "releaseTask",
+  "runCheck",
 ];
 
 beforeEach(() => {
