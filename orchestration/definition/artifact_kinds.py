@@ -103,6 +103,28 @@ def _add_deltas(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {key: sum(data[key] for data in read) for key in read[0]}
 
 
+def _read_approval(text: str) -> ParsedText:
+    """One approval: the document that it is of, by its name without an ending, and what it says."""
+    document = read_json(text)
+    data = document.data if isinstance(document.data, dict) else {}
+    path, status, at = (data.get(key) for key in ("filePath", "status", "createdAt"))
+    if not document.readable or not (isinstance(path, str) and isinstance(status, str)):
+        return document if document.problems else ParsedText({"newest": {}, "times": {}}, (), True)
+    name = path.replace("\\", "/").rpartition("/")[2].removesuffix(".md")
+    when = at if isinstance(at, str) else ""
+    return ParsedText({"newest": {name: status}, "times": {name: when}}, (), True)
+
+
+def _newest_approvals(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    newest: dict[str, str] = {}
+    times: dict[str, str] = {}
+    for data in read:
+        for name, status in data["newest"].items():
+            if data["times"][name] >= times.get(name, ""):
+                newest[name], times[name] = status, data["times"][name]
+    return {"newest": newest, "times": times}
+
+
 KINDS: dict[str, ArtifactKind] = {
     "json": ArtifactKind("an object of JSON", read_json, locate_json),
     "yaml": ArtifactKind("an object of YAML", read_yaml_data, locate_yaml),
@@ -127,6 +149,12 @@ KINDS: dict[str, ArtifactKind] = {
     },
     "delta-spec": ArtifactKind(
         "requirements that a change adds or modifies", _read_delta, fields=_DELTA, add_up=_add_deltas
+    ),
+    "approvals": ArtifactKind(
+        "approvals of documents, one in a file of JSON",
+        _read_approval,
+        fields={"newest": "what the newest says, by document", "times": "when that was made"},
+        add_up=_newest_approvals,
     ),
     "checklist": ArtifactKind(
         "boxes to tick, of one file or several", _read_boxes, fields=_BOXES, add_up=_add_boxes

@@ -10,6 +10,8 @@ from .files import digest_of, join, name_in, parent
 SEPARATOR = "#"
 OWN_FILE = "#"
 """The path that a definition writes for the file that its run lies in."""
+NAME = "{name}"
+"""What stands in a path of a definition for the last name of the run's folder."""
 LONGEST_UNIT = 100
 """A longer name of a unit is cut; it is part of a folder's name."""
 _UNSAFE = re.compile(r"[^\w.-]|\.$")
@@ -29,6 +31,9 @@ class RunPlace(NamedTuple):
 
     def join(self, path: str) -> str | None:
         """`path` as the definition writes it; None when it leaves the root."""
+        if NAME in path:
+            # A name may have signs in it that mean something in a pattern.
+            path = path.replace(NAME, re.sub(r"([*?\[])", r"[\1]", name_in(self.folder)))
         return self.file if path == OWN_FILE and self.file else join(self.folder, path)
 
     def name(self, path: str) -> str:

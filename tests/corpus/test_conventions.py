@@ -37,7 +37,7 @@ def copied(files: list[Path], places: tuple[str, ...], root: Path) -> Path:
     return root
 
 
-LISTS = ("spec-kit", "openspec", "kiro")
+LISTS = ("spec-kit", "openspec", "kiro", "agent-os", "spec-workflow")
 READ_IN_PLACE = {*LISTS, "task-master", "beads", "backlog"}
 
 
@@ -60,7 +60,7 @@ def test_every_unit_of_a_convention_is_a_run_and_none_is_invalid(status: Status,
         for each in (CORPUS / "conventions" / convention).rglob("tasks.md")
         if not {"archive", "templates", "commands"} & {*each.parts}
     ]
-    assert len(runs) >= len(units) > 10
+    assert len(runs) >= len(units) >= 8
     assert {run["workflow"] for run in runs} == {convention}
     assert "invalid" not in {run["status"] for run in runs}
     assert all(run["suggestion"]["reason"] for run in runs)

@@ -392,3 +392,44 @@ def test_a_list_that_is_cut_at_any_byte_is_never_complete_by_it(kind: str) -> No
         plan = DIALECTS[kind].read(whole[:cut].decode("utf-8", "replace"))
         if plan is not None and all(stage.is_complete for stage in plan.stages):
             assert b"[ ]" not in whole[:cut].rpartition(b"\n")[0].replace(b"[ ]*", b"")
+
+
+# ---- agent-os and spec-workflow
+
+
+def test_numbers_from_zero_are_wholes_too_and_ticking_the_last_part_ticks_the_whole() -> None:
+    text = "- [ ] 1. a\n  - [x] 1.1 b\n  - [ ] 1.2 c\n- [ ] 2.0 d\n  - [ ] 2.1 e\n"
+    plan = read("agent-os", text)
+    assert waits(plan) == {"1": ("1.2",), "2.1": ("1.2",), "2.0": ("2.1",)}
+    assert DIALECTS["agent-os"].edit("tick_tasks", text, (["1.2"],)) == text.replace("[ ] 1", "[x] 1")
+
+
+@pytest.mark.parametrize(
+    "note", ["⚠️ Blocking issue: no key", "  ⚠️ **Blocking issue:** no key", "**Blocked**: no key"]
+)
+def test_a_blocking_issue_of_agent_os_waits_for_a_person(note: str) -> None:
+    plan = read("agent-os", f"- [ ] 1. a\n  {note}\n- [x] 2. b\n  {note}\n")
+    assert [plan.details[name].blockers for name in ("1", "2")] == [("a person (blocking issue)",), ()]
+
+
+def test_spec_workflow_marks_what_is_under_way_and_what_is_blocked() -> None:
+    plan = read("spec-workflow", "- [-] 1. a\n- [~] 2. b\n- [ ] 3. c\n  - _Blocked: no key_\n")
+    statuses = [task.status for task in plan.tasks]
+    assert statuses == [MarkStatus.IN_PROGRESS, MarkStatus.BLOCKED, MarkStatus.TODO]
+    assert [each.blockers for each in plan.details.values()] == [
+        (),
+        ("a person (it is blocked)",),
+        ("a person (no key)",),
+    ]
+    assert plan.problems == ()
+
+
+@pytest.mark.parametrize("line", ["- [X] 1. a", "+ [ ] 1. a", "1. [ ] 1.1 a", "- [ ] no number"])
+def test_a_line_that_spec_workflow_loses_is_a_task_and_told(line: str) -> None:
+    assert [each.code for each in read("spec-workflow", line).problems] == ["task-malformed"]
+
+
+@pytest.mark.parametrize("kind", ["agent-os", "spec-workflow"])
+def test_a_part_that_is_open_below_a_ticked_whole_is_told(kind: str) -> None:
+    plan = read(kind, "- [x] 1. a\n  - [ ] 1.1 b\n")
+    assert said(plan) == [("status-drift", 0, "1 is ticked, but 1.1 below it is open")]

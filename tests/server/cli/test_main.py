@@ -566,7 +566,7 @@ def test_the_list_of_workflows_has_all_that_can_be_used(here, run):
     put(here / ".phasekeeper/workflows/fine.yaml", FINE)
     code, out, err = run("workflow", "list", "--json")
     assert (code, "rulez" in err) == (2, True)
-    assert [entry["name"] for entry in json.loads(out)][:2] == ["artifact-pipeline", "backlog"]
+    assert [entry["name"] for entry in json.loads(out)][:2] == ["agent-os", "artifact-pipeline"]
     assert "fine" in [entry["name"] for entry in json.loads(out)]
 
 
@@ -613,6 +613,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
     names = [line.split("  ")[0] for line in out.splitlines() if not line.startswith(" ")]
 
     assert names == [
+        "agent-os",
         "artifact-pipeline",
         "backlog",
         "beads",
@@ -625,6 +626,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
         "phase-loop",
         "skill-tuning",
         "spec-kit",
+        "spec-workflow",
         "task-master",
     ]
     assert "own  Ours  (.phasekeeper/workflows/own.yaml)\n  runs at own/*\n" in out

@@ -14,6 +14,7 @@ from phasekeeper.server.workspace.definitions import (
 )
 
 BUILT_IN = [
+    "agent-os",
     "artifact-pipeline",
     "backlog",
     "beads",
@@ -25,6 +26,7 @@ BUILT_IN = [
     "phase-loop",
     "skill-tuning",
     "spec-kit",
+    "spec-workflow",
     "task-master",
 ]
 OWN = "workflow: {}\nextend: phase-loop\nruns: {{at: [loops/*]}}\n"
