@@ -10,7 +10,7 @@ import re
 from ..model import MarkStatus
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent
-from .numbered import numbered_details, open_parts
+from .number_order import numbered_details, open_parts
 from .openspec import NUMBERED
 
 _BLOCKING = re.compile(r"(?i)(?:⚠\ufe0f?[ \t]*(?:\*\*)?|\*\*)?Block(?:ing issue|ed)(?:\*\*)?[ \t]*:")

@@ -7,7 +7,7 @@ import re
 from ..model import MarkStatus
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent
-from .numbered import numbered_details, open_parts
+from .number_order import numbered_details, open_parts
 from .openspec import NUMBERED
 
 _BLOCKED = re.compile(r"(?i)_Blocked:[ \t]*([^_\n]+)_")
