@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.verdicts.exploration import Exploration
+from tests.verdicts.exploration import Exploration, begun, moved
 from tests.verdicts.models import MODELS
 
 HISTORIES = 3000
@@ -31,3 +31,43 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 
     result = Exploration(replace(MODELS[name], truth=Nothing)).explore(HISTORIES)
     assert result.violations
+
+
+# Histories that broke a rule once, as long explorations shrank them.
+FOUND = [
+    (
+        "master-plan",
+        "edit: all marks|report: 4b fail 02|edit: no journal|report: 5a pass|person: adopts|report: 6 ok",
+    ),
+    (
+        "phase-loop",
+        "honest: up to quality|report: quality error|edit: two passes|edit: gates green|person: accepts the state"
+        "|edit: another iteration|edit: gates skipped|edit: phase evaluate|lie: evaluate",
+    ),
+    (
+        "component-design",
+        "edit: SpawnComponentDesignSessions was ok|honest: components|edit: SpawnReviewSession was ok"
+        "|honest: review|honest: finalizes|edit: SpawnReviewSession was ok|report: SpawnReviewSession ok"
+        "|edit: the newest interaction only",
+    ),
+    (
+        "component-design",
+        "person: moves on to Finalize|honest: finalizes|edit: Finalize was ok|edit: the newest interaction only"
+        "|edit: Initialize was ok|person: moves on to Finalize",
+    ),
+    (
+        "component-design",
+        "report: Initialize ok|edit: no journal|edit: only a was announced|edit: SpawnReviewSession was ok"
+        "|report: SpawnReviewSession ok, a lie|child a: ends",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "moves"), FOUND)
+def test_what_was_talked_open_once_stays_shut(name: str, moves: str) -> None:
+    model = MODELS[name]
+    history, broken = begun(model), []
+    for move in moves.split("|"):
+        history = moved(model, history, move)
+        broken += history.broken()
+    assert broken == []
