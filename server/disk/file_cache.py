@@ -292,7 +292,7 @@ class FileCache:
         self._plain, self._gone = {}, {}
 
     def _read(self, path: str) -> File:
-        gone = not refusal(path) and self._is_gone(parent(path))
+        gone = not refusal(path) and self._is_absent(path)
         # Asked before the file is read: what is saved meanwhile has another sign.
         sign = ABSENT if gone else stat_key(self._full(path))
         file = File(path) if gone else file_at(self.root, path)
@@ -310,7 +310,7 @@ class FileCache:
             self._texts.drop(path)
         else:
             self._texts.keep(path, file)
-        self._leads(path, self._links_on(path))
+        self._leads(path, frozenset() if gone else self._links_on(path))
         if before is None:
             self._tree.add(path)
         elif before.file != bare:
@@ -411,23 +411,26 @@ class FileCache:
 
     def _is_plain(self, folder: str) -> bool:
         if folder not in self._plain:
-            self._plain[folder] = not links_on(self.root, folder)
+            is_above_plain = self._plain.get(parent(folder))
+            is_link = os.path.islink(self._full(folder)) if is_above_plain else links_on(self.root, folder)  # noqa: PTH114
+            self._plain[folder] = not is_link
         return self._plain[folder]
 
-    def _is_gone(self, folder: str) -> bool:
-        """True if there is surely no such folder: most files that are looked for lie in one that is not made
-        yet, and each would be looked for from the root on."""
+    def _is_absent(self, path: str) -> bool:
+        """True if there is surely no such file; most are not there, and would be looked for from the root."""
+        folder = parent(path)
         if folder not in self._gone:
-            self._gone[folder] = False
-            if self._is_plain(folder):
-                try:
-                    os.lstat(self._full(folder))
-                except (FileNotFoundError, NotADirectoryError):
-                    self._gone[folder] = True
-                except (OSError, ValueError):
-                    # What cannot be looked at may be there.
-                    pass
-        return self._gone[folder]
+            self._gone[folder] = self._is_plain(folder) and self._is_missing(folder)
+        return self._gone[folder] or (self._is_plain(folder) and self._is_missing(path))
+
+    def _is_missing(self, path: str) -> bool:
+        try:
+            os.lstat(self._full(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            return False  # What cannot be looked at may be there.
+        return False
 
     def _leads(self, path: str, now: frozenset[str]) -> None:
         """Note the places that the way of a path leads through."""
