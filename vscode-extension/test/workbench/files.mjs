@@ -132,6 +132,34 @@ export async function second(folder, first) {
   return workspace;
 }
 
+const WORKFLOW = `workflow: build
+title: Build until the tests pass
+runs: {at: [runs/*], marker: {file: state.json, has: [phase]}}
+state: {file: state.json}
+phase: state.phase
+phases:
+  code: {title: Write the code, rules: [{when: "checks.tests.result == 'passed'", to: ship, because: the tests pass}]}
+  ship: {title: Ship it, terminal: complete}
+gates:
+  tested:
+    title: The tests pass
+    after: code
+    criteria: [{text: the check tests has passed, when: "checks.tests.result == 'passed'"}]
+`;
+const CHECKS = "checks:\n  tests: {run: [sh, tests/run.sh], inputs: [src/**, tests/**]}\n";
+/** The source whose test passes; the other one fails. */
+export const HOURS = "OPEN = 9\n";
+export const WRONG_HOURS = "OPEN = 10\n";
+
+/** A run whose gate rests on a check that nobody has allowed. */
+export async function checked(folder) {
+  await put(path.join(folder, "src/hours.py"), HOURS);
+  await put(path.join(folder, "tests/run.sh"), "echo the hours are looked at\ngrep -q 'OPEN = 9' src/hours.py\n");
+  await fs.appendFile(path.join(folder, ".phasekeeper/config.yaml"), CHECKS);
+  await put(path.join(folder, ".phasekeeper/workflows/build.yaml"), WORKFLOW);
+  await put(path.join(folder, "runs/hours/state.json"), '{"phase": "code", "title": "Open at nine"}\n');
+}
+
 async function put(file, text) {
   await fs.mkdir(path.dirname(file), { recursive: true });
   await fs.writeFile(file, text);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { FAILURE, REPORT, journal, second } from "./files.mjs";
+import { checked, FAILURE, HOURS, journal, REPORT, second, WRONG_HOURS } from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -357,6 +357,41 @@ export const scenarios = {
     await until(async () => (await workbench.badge()) === "1", "one thing waits");
     await workbench.row("Runs", "Show the opening hours").waitFor({ state: "hidden" });
     await workbench.row("Runs", "Reading lists").waitFor();
+  },
+
+  "a gate opens by a check that a person allowed, shuts on a save, and a failure opens the log": async ({
+    workbench,
+    page,
+    folder,
+  }) => {
+    await checked(folder);
+    await workbench.row("Runs", "Open at nine").waitFor();
+    await workbench.expand(workbench.row("Runs", "Open at nine"));
+    await workbench.expand(workbench.row("Runs", "Write the code"));
+    const [gate, check] = [workbench.row("Runs", "Gate: The tests pass"), workbench.row("Runs", "Check: tests")];
+    await workbench.expand(gate);
+    await check.filter({ hasText: "untrusted" }).waitFor();
+    const run = async () => {
+      await gate.hover();
+      await gate.getByRole("button", { name: "Run Check" }).click();
+    };
+    await run();
+    await workbench.dialog.getByText("tests/run.sh").first().waitFor();
+    await page.screenshot({ path: picture("the-dialog-of-a-check") });
+    await workbench.dialog.getByRole("button", { name: "Allow" }).click();
+    await workbench.toast("tests: passed").waitFor();
+    await check.filter({ hasText: "passed: it passed" }).waitFor();
+    await page.screenshot({ path: picture("a-gate-that-a-check-opened") });
+    await fs.writeFile(`${folder}/src/hours.py`, WRONG_HOURS);
+    await check.filter({ hasText: "stale: src/hours.py changed since it ran" }).waitFor();
+    await fs.writeFile(`${folder}/src/hours.py`, HOURS);
+    await check.filter({ hasText: "passed: it passed" }).waitFor();
+    await fs.writeFile(`${folder}/src/hours.py`, WRONG_HOURS);
+    await check.filter({ hasText: "stale" }).waitFor();
+    await run();
+    await page.locator(".tab.active", { hasText: "tests.log" }).waitFor();
+    await page.locator(".editor-instance .view-line", { hasText: "the hours are looked at" }).waitFor();
+    await check.filter({ hasText: "failed: it ended with exit code 1" }).waitFor();
   },
 };
 
