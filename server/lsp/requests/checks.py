@@ -30,7 +30,7 @@ from .dialogs import choose
 from .write import answer_write
 
 Parameters = dict[str, Any]
-PASSED = "passed"
+PASSED, FAILED = "passed", "failed"
 
 
 class EditorProgress:
@@ -71,14 +71,23 @@ class EditorProgress:
 async def run_with_progress(
     connection: Connection, view: RootView, checks: Sequence[str], *, again: bool, token: Any = None
 ) -> list[Outcome]:
-    """Run checks while the editor shows their progress. Raises CommandRefused where a person stops them."""
-    progress = EditorProgress(connection, token)
-    running = asyncio.ensure_future(
-        connection.engine.check_runs.run(view.root, checks, progress.hear, again=again)
-    )
+    """Run checks while the editor shows their progress, those that failed once more: a person wants to know.
+
+    Raises CommandRefused where the person stops them.
+    """
+    progress, run = EditorProgress(connection, token), connection.engine.check_runs.run
+
+    async def run_failed_again() -> list[Outcome]:
+        outcomes = await run(view.root, checks, progress.hear, again=again) or []
+        failed = [str(o["name"]) for o in outcomes if o["result"] == FAILED and not o["ran"]]
+        anew = await run(view.root, failed, progress.hear, again=True) if failed else []
+        by_name = {each["name"]: each for each in (*outcomes, *(anew or []))}
+        return [by_name[name] for name in checks]
+
+    running = asyncio.ensure_future(run_failed_again())
     try:
         await progress.begin(f"Checks: {plain(', '.join(checks), 100)}", running.cancel)
-        return await running or []
+        return await running
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is None or task.cancelling():

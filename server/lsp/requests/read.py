@@ -15,6 +15,7 @@ from typing import Any
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.result.values import as_json
 from ....orchestration.vfs.files import below
+from ...checks.changed_lines import ChangedLines
 from ...disk.disk_files import DiskFiles
 from ...live.boards import RootBoard
 from ...workspace.decision_proof import verified_journal
@@ -85,8 +86,11 @@ async def _boards(connection: Connection) -> list[RootBoard]:
 
 
 async def run(connection: Connection, params: Any) -> Any:
-    _, evaluation = await connection.named_run(params)
-    return await asyncio.to_thread(encode_json, as_json, evaluation) if evaluation else None
+    view, evaluation = await connection.named_run(params)
+    if evaluation is None:
+        return None
+    evaluation = await asyncio.to_thread(ChangedLines(view.root).evaluation, evaluation)
+    return await asyncio.to_thread(encode_json, as_json, evaluation)
 
 
 async def history(connection: Connection, params: Any) -> Any:

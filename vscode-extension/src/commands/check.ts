@@ -9,7 +9,7 @@ import { modal } from "./decide";
 import { chooseRun } from "./pick";
 import { openPlace } from "./show";
 
-/** Run the checks of the gate of a row, or of those in force; once more where they failed on the files as they are. */
+/** Run the checks of the gate of a row, or of those in force, as far as they have not passed on the files as they are. */
 export async function runChecks(session: Session, subject: Partial<Subject>): Promise<void> {
   const run = await chooseRun(session, subject, "Run the checks of which run?");
   if (!run) return;

@@ -124,6 +124,10 @@ def test_of_a_check_that_failed_the_log_is_shown(checked: Path) -> None:
         [shown] = [each["params"] for each in client.asked if each["method"] == "window/showDocument"]
         assert shown["uri"] == (checked / LOG).as_uri()
         assert messages(client)[-1] == "tests: failed, it ended with exit code 1"
+        (checked / LOG).write_text("")
+        run = name(checked, checks=["tests"])
+        [outcome] = (await client.request("phasekeeper/runChecks", run))["outcomes"]
+        assert (outcome["ran"], outcome["tail"]) == (True, ["looking"])
 
     run_with(work)
     assert (checked / LOG).read_text() == "looking\n"
@@ -175,6 +179,9 @@ def test_a_client_with_dialogs_of_its_own_shows_the_question_and_the_progress(ch
         assert "tests: looking" in [value.get("message") for value in progress(client)]
         evaluation = await client.request("phasekeeper/run", name(checked))
         assert evaluation["gates"][0]["status"] == "passed"
+        put(checked / "src/app.py", "ONE = 1\nTWO = 2\n")
+        evaluation = await client.request("phasekeeper/run", name(checked))
+        assert evaluation["gates"][0]["checks"][0]["changed"] == [{"path": "src/app.py", "line": 2}]
         with pytest.raises(ErrorResponse, match="rests on no check"):
             await client.request("phasekeeper/gateChecks", name(checked, gate="named"))
         with pytest.raises(ErrorResponse, match="has to be a list of checks"):
