@@ -41,24 +41,35 @@ FOUND = [
     ),
     (
         "phase-loop",
-        "honest: up to quality|report: quality error|edit: two passes|edit: gates green|person: accepts the state"
-        "|edit: another iteration|edit: gates skipped|edit: phase evaluate|lie: evaluate",
+        (
+            "honest: up to quality|report: quality error|edit: two passes|edit: gates green"
+            "|person: accepts the state"
+            "|edit: another iteration|edit: gates skipped|edit: phase evaluate|lie: evaluate"
+        ),
     ),
     (
         "component-design",
-        "edit: SpawnComponentDesignSessions was ok|honest: components|edit: SpawnReviewSession was ok"
-        "|honest: review|honest: finalizes|edit: SpawnReviewSession was ok|report: SpawnReviewSession ok"
-        "|edit: the newest interaction only",
+        (
+            "edit: SpawnComponentDesignSessions was ok|honest: components|edit: SpawnReviewSession was ok"
+            "|honest: review|honest: finalizes|edit: SpawnReviewSession was ok|report: SpawnReviewSession ok"
+            "|edit: the newest interaction only"
+        ),
     ),
     (
         "component-design",
-        "person: moves on to Finalize|honest: finalizes|edit: Finalize was ok|edit: the newest interaction only"
-        "|edit: Initialize was ok|person: moves on to Finalize",
+        (
+            "person: moves on to Finalize|honest: finalizes|edit: Finalize was ok"
+            "|edit: the newest interaction only"
+            "|edit: Initialize was ok|person: moves on to Finalize"
+        ),
     ),
     (
         "component-design",
-        "report: Initialize ok|edit: no journal|edit: only a was announced|edit: SpawnReviewSession was ok"
-        "|report: SpawnReviewSession ok, a lie|child a: ends",
+        (
+            "report: Initialize ok|edit: no journal|edit: only a was announced"
+            "|edit: SpawnReviewSession was ok"
+            "|report: SpawnReviewSession ok, a lie|child a: ends"
+        ),
     ),
 ]
 
