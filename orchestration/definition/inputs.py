@@ -71,6 +71,7 @@ class Runs:
         "what a run is: a folder, or FILE#UNIT, a part of a file as the kind of its plan tells them",
         "folder",
     )
+    alone: bool = key(BOOL, "only where no other definition may have a run in the root")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

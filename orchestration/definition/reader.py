@@ -191,11 +191,11 @@ def folders_of(root: DefinitionNode, name: str = "at") -> tuple[str, ...]:
     return tuple(child.text for child in globs.children if isinstance(child, DefinitionNode)) if globs else ()
 
 
-def unit_of(root: DefinitionNode) -> str:
-    """The word of `runs.unit` of a definition that is not compiled yet; "" where there is none."""
+def runs_word(root: DefinitionNode, key: str) -> str:
+    """The word at a key of `runs` of a definition that is not compiled yet; "" where there is none."""
     runs = root.child("runs")
-    unit = runs.child("unit") if runs else None
-    return unit.text if unit else ""
+    node = runs.child(key) if runs else None
+    return node.text if node else ""
 
 
 def parse_definition(source: Source) -> DefinitionNode:

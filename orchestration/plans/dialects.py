@@ -29,6 +29,7 @@ DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry(
         "spec-kit": ".checklist.spec_kit",
         "openspec": ".checklist.openspec",
         "kiro": ".checklist.kiro",
+        "plan-file": ".checklist.plan_file",
         "agent-os": ".checklist.agent_os",
         "spec-workflow": ".checklist.spec_workflow",
         "task-master": ".records.task_master",

@@ -328,8 +328,8 @@ class Dialect:
     - `edits` are text to text, each with the arguments of its function in expressions, and `new_files` tells
       file -> text of the task files that an edit of the old text names anew. Both raise ValueError.
 
-    - `units` gives the names of the plans in a text that may hold several, none where it holds none, and
-      `of_unit` the dialect of one of them; of another dialect's text all is one plan.
+    - `units` gives the names of the plans in a text that may hold several, () where it holds none, None where
+      all of it is one, as it is of other dialects; `of_unit` gives the dialect of one of them.
 
     What is None is not offered: `sync_summaries` repairs the places that repeat the tasks' progress;
     `new_tasks` gives `{id, number, file, title, ...}` of tasks that `append_stage` would create for
@@ -349,7 +349,7 @@ class Dialect:
     new_tasks: Callable[[str, Sequence[Mapping[str, object]]], list[dict[str, str]]] | None = None
     read_again: Callable[[str, Plan], Plan | None] | None = None
     draft_task: Callable[[Task, str], str] | None = None
-    units: Callable[[str], Sequence[str]] | None = None
+    units: Callable[[str], Sequence[str] | None] | None = None
     of_unit: Callable[[str], Dialect] | None = None
     parts: FileParts | None = None
     form: str = "markdown"

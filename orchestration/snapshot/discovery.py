@@ -38,6 +38,7 @@ class DiscoverableWorkflow(NamedTuple):
 
     `at` is empty where the definition cannot even say where its runs are; `load` then raises why. `history`
     says where folders of finished work are. With `unit` "file" its runs are parts of the files that fit `at`.
+    One that is `alone` has runs only where no other definition may have any.
     """
 
     name: str
@@ -46,6 +47,7 @@ class DiscoverableWorkflow(NamedTuple):
     load: Callable[[], Workflow]
     history: tuple[str, ...] = ()
     unit: str = ""
+    alone: bool = False
 
 
 class Match(NamedTuple):
@@ -129,14 +131,19 @@ class DefinitionSet:
                     found.add(key[:-1] if is_glob(name_in(pattern)) else below(key[:-1], name_in(pattern)))
         return found
 
+    def is_of_fallback(self, run: str) -> bool:
+        """True for a run, or what was one, of a definition that has some only where no other may."""
+        patterns = (pattern for each in self.definitions.values() if each.alone for pattern in each.at)
+        return any(fits(pattern, unit_place(run).file) for pattern in patterns)
+
     def units(self, name: str, file: File) -> Sequence[str]:
         """The names of the runs in a file, by the dialect of their plan. What cannot be read is one run."""
         known = self._units.get((name, file.path))
         if known is None or known[0] != file.digest:
             workflow = self.workflow(name)
             split = workflow.dialect.units if workflow and workflow.dialect else None
-            found = map(unit_name, split(file.text)) if split and file.text is not None else None
-            names = (whole_file(file.path),) if found is None else tuple(dict.fromkeys(found))
+            found = split(file.text) if split and file.text is not None else None
+            names = (whole_file(file.path),) if found is None else tuple(dict.fromkeys(map(unit_name, found)))
             known = self._units[name, file.path] = file.digest, names
         return known[1]
 
@@ -221,9 +228,24 @@ def candidates(
     """
     claims: dict[str, list[str]] = {}
     for definition in known.definitions.values():
-        for run in dict.fromkeys(_places(definition, known, files, at, name)):
+        runs = dict.fromkeys(_places(definition, known, files, at, name))
+        if definition.alone and runs and _has_others(known, files):
+            continue
+        for run in runs:
             claims.setdefault(run, []).append(definition.name)
     return claims
+
+
+def fallback_candidates(known: DefinitionSet, files: Files) -> list[str]:
+    """The candidates of definitions that have runs only where no other definition may have any."""
+    alone = (each for each in known.definitions.values() if each.alone)
+    runs = list(dict.fromkeys(run for each in alone for run in _places(each, known, files)))
+    return runs if runs and not _has_others(known, files) else []
+
+
+def _has_others(known: DefinitionSet, files: Files) -> bool:
+    others = (each for each in known.definitions.values() if not each.alone)
+    return any(next(_places(each, known, files), None) for each in others)
 
 
 def _places(

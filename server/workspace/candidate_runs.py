@@ -8,7 +8,13 @@ from typing import NamedTuple
 from ...orchestration.definition.root_config import Config
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
-from ...orchestration.snapshot.discovery import DefinitionSet, Match, assigned_workflow, candidates
+from ...orchestration.snapshot.discovery import (
+    DefinitionSet,
+    Match,
+    assigned_workflow,
+    candidates,
+    fallback_candidates,
+)
 from ...orchestration.vfs.files import Files, RecordingFiles, natural, parent
 
 
@@ -60,11 +66,17 @@ def candidates_below(
     """The folders that may be runs, each with the names of the definitions by which it may; () for those of
     `before` that may be none any more. Those at or below `folder`, or without one everywhere.
     """
+    before = list(before)
     definitions_by_run = candidates(known, files, folder)
     seen = list(before) if folder is None or known.may_have_runs(folder) else [folder]
     for run in (*seen, *sorted(definitions_by_run, key=natural)):
         if folder is None or f"{run}/".startswith((f"{folder}/", f"{folder}#")):
             yield run, tuple(definitions_by_run.get(run, ()))
+    if folder is not None:
+        # Whether there is something else decides about those that are runs only without.
+        gone = (run for run in before if known.is_of_fallback(run))
+        for run in dict.fromkeys((*gone, *fallback_candidates(known, files))):
+            yield run, tuple(candidates(known, files, run).get(run, ()))
 
 
 def keys_of_candidates(known: DefinitionSet, files: RecordingFiles) -> set[str]:

@@ -19,7 +19,7 @@ from ...orchestration.definition.reader import (
     folders_of,
     load_definition,
     parse_definition,
-    unit_of,
+    runs_word,
 )
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config
@@ -163,9 +163,9 @@ class DefinitionLibrary:
                     _built_in_runs(name) if is_built_in else load_definition(self.own[name], self.source)[0]
                 )
             at, past = (folders_of(root, key) if root else () for key in ("at", "history"))
-            unit = unit_of(root) if root else ""
+            unit, alone = (runs_word(root, key) if root else "" for key in ("unit", "alone"))
             yield DiscoverableWorkflow(
-                name, at, is_built_in, lambda name=name: self.workflow(name), past, unit
+                name, at, is_built_in, lambda name=name: self.workflow(name), past, unit, alone == "true"
             )
 
     def shadowing(self) -> list[Finding]:

@@ -17,11 +17,18 @@ from tests.corpus.places import CORPUS
 
 pytestmark = pytest.mark.corpus
 
+PLANS = (
+    sorted(each for each in (CORPUS / "conventions/plan-md").rglob("*.md") if each.is_file())
+    if CORPUS
+    else []
+)
 LISTS = {
     kind: sorted(each for each in (CORPUS / "conventions" / kind).rglob("task*.md") if each.is_file())
     for kind in ("spec-kit", "openspec", "kiro", "agent-os", "spec-workflow")
     if CORPUS
 }
+if CORPUS:
+    LISTS["plan-file"] = PLANS
 FILES = [
     (kind, path)
     for kind, paths in LISTS.items()

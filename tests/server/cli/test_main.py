@@ -624,6 +624,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
         "openspec",
         "own",
         "phase-loop",
+        "plan-file",
         "skill-tuning",
         "spec-kit",
         "spec-workflow",

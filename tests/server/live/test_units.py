@@ -118,3 +118,51 @@ def test_a_run_in_a_file_stands_across_starts(root: Path, tmp_path: Path) -> Non
     assert start() == start() == {"master": 1, "other": 2}
     tags(root, master=4)
     assert start() == {"master": 4}
+
+
+# ---- plan files, which are runs only where nothing else is one
+
+
+def plan_runs(live: LiveRoot) -> list[str]:
+    return [*live.runs]
+
+
+def test_a_plan_file_is_a_run_while_nothing_else_may_be_one(root: Path) -> None:
+    plan = put(root / "docs/PLAN.md", "- [ ] a\n")
+    live = scanned(root)
+    assert plan_runs(live) == ["docs/PLAN.md#PLAN"]
+    change = put(root / "openspec/changes/one/proposal.md", "## Why\n")
+    assert live.refresh_paths([root / "openspec"])
+    assert plan_runs(live) == ["openspec/changes/one"]
+    change.unlink()
+    change.parent.rmdir()
+    assert live.refresh_paths([change.parent])
+    assert plan_runs(live) == ["docs/PLAN.md#PLAN"]
+    tags(root, master=1)
+    assert live.refresh_paths([root / FILE])
+    assert plan_runs(live) == [f"{FILE}#master"]
+    (root / FILE).unlink()
+    assert live.refresh_paths([root / FILE])
+    plan.write_text("nothing to do\n")
+    assert live.refresh_paths([plan])
+    assert plan_runs(live) == []
+    plan.write_text("- [x] a\n")
+    assert live.refresh_paths([plan])
+    assert [each.status for each in live.runs.values()] == ["complete"]
+
+
+def test_a_definition_of_one_s_own_reads_plan_files_beside_others(root: Path) -> None:
+    put(root / "TODO.md", "- [ ] a\n")
+    put(root / "openspec/changes/one/proposal.md", "## Why\n")
+    put(
+        root / ".phasekeeper/workflows/plans.yaml",
+        "workflow: plans\nextend: plan-file\nruns: {alone: null}\n",
+    )
+    live = scanned(root)
+    assert {run: each.workflow for run, each in live.runs.items()} == {
+        "TODO.md#TODO": "plans",
+        "openspec/changes/one": "openspec",
+    }
+    (root / "openspec/changes/two").mkdir()
+    assert live.refresh_paths([root / "openspec/changes/two"]) is None
+    assert plan_runs(live) == ["TODO.md#TODO", "openspec/changes/one"]

@@ -24,6 +24,7 @@ BUILT_IN = [
     "master-plan",
     "openspec",
     "phase-loop",
+    "plan-file",
     "skill-tuning",
     "spec-kit",
     "spec-workflow",
