@@ -50,6 +50,7 @@ def test_the_gate_fails_on_a_figure_that_got_worse_or_is_measured_no_more(tmp_pa
     file = tmp_path / "figures.json"
     monkeypatch.setattr(figures, "FILE", file)
     monkeypatch.setattr(figures, "_of_engine", lambda _: iter([figure(itertools.repeat(2.0))]))
+    monkeypatch.setattr(figures, "_of_memory", lambda: iter([]))
     monkeypatch.setattr(figures, "_of_server", lambda _: nullcontext([]))
     assert figures.check(write=True) == 0 and json.loads(file.read_text()) == {"a save": 1.0}
     assert figures.check() == 0

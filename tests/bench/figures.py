@@ -2,8 +2,10 @@
 
 Each is a ratio: the least of several rounds, in time of the processor, over what is measured in turns with it
 in the same run, `json.loads` of a fixed text or the start of a bare interpreter. So figures of two machines
-can be compared. `--write` puts them into `figures.json`, which is committed. One that is more than `WORSE`
-times the committed one is measured again, and fails when it stays there.
+can be compared. Memory is taken once, in KiB.
+
+`--write` puts them into `figures.json`, which is committed. One that is more than `WORSE` times the committed
+one is measured again, and fails when it stays there.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from time import process_time
@@ -31,6 +34,7 @@ from tests.bench.big_plans import BigPlan
 from tests.bench.editors import make_root, replace
 from tests.bench.machine import machine, threads_ms
 from tests.bench.plans import write_plan, write_report
+from tests.bench.watching import kib_of
 from tests.roots import run_to_end
 from tests.server.servers import homes, until
 
@@ -46,7 +50,8 @@ Work = Callable[[], object]
 
 
 class Figure(NamedTuple):
-    """What is measured, and the floor beside it: "json" or "python"; `ms` makes one measurement."""
+    """What is measured, and the floor beside it: "json", "python" or "KiB"; `ms` makes one measurement, which
+    is KiB where that is the floor."""
 
     name: str
     floor: str
@@ -63,7 +68,7 @@ def python_ms() -> float:
     return _children_ms(_BARE)
 
 
-FLOORS: Mapping[str, Callable[[], float]] = {"json": json_ms, "python": python_ms}
+FLOORS: Mapping[str, Callable[[], float]] = {"json": json_ms, "python": python_ms, "KiB": lambda: 1.0}
 
 
 def _process_ms(work: Work) -> float:
@@ -128,6 +133,12 @@ def _of_engine(folder: Path) -> Iterator[Figure]:
         return _process_ms(lambda: live.refresh_paths([path]))
 
     yield Figure("a save, in the engine", "json", save)
+
+
+def _of_memory() -> Iterator[Figure]:
+    """What a run of some examples takes, of many in one root."""
+    for example in ("small", "late-fees", "reading-lists"):
+        yield Figure(f"memory a run, {example}", "KiB", cache(partial(kib_of, example, 600)))
 
 
 @contextmanager
@@ -226,6 +237,7 @@ def check(write: bool = False) -> int:
     )
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         ratios = compare(list(_of_engine(Path(name).resolve())), known)
+        ratios |= compare(list(_of_memory()), known)
         ratios |= compare(stack.enter_context(_of_server(1_000)), known)
     print(f"\n{machine()}")
     if write:

@@ -249,6 +249,13 @@ def task_files(files: int) -> None:
         print(f"  a task ticked off in one plan: {(perf_counter() - begin) * 1000:.0f} ms")
 
 
+def kib_of(example: str, copies: int) -> float:
+    """What `memory_of` prints, in a process of its own."""
+    call = f"from tests.bench import watching; watching.memory_of({example!r}, {copies})"
+    told = subprocess.run([sys.executable, "-c", call], check=True, capture_output=True, text=True).stdout
+    return float(told.partition(":")[2].split()[0])
+
+
 def memory_of(example: str, copies: int) -> None:
     """What a run of an example takes in memory, of so many copies in one root."""
     with tempfile.TemporaryDirectory() as name:
