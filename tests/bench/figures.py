@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.plans.master_plan import reader
+from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.live.live_root import LiveRoot
+from phasekeeper.server.memory import collect_seldom
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.bench import clients
@@ -120,8 +122,11 @@ def _of_engine(folder: Path) -> Iterator[Figure]:
     reviews, numbers = make_root(folder / "runs", 150), count()
     live = LiveRoot(folder / "runs")
 
+    # As in the server.
+    collect_seldom()
+
     def first_look() -> float:
-        return _process_ms(lambda: run_to_end(LiveRoot(folder / "runs").scan_in_parts())) / len(reviews)
+        return _process_ms(lambda: run_to_end(CachedLiveRoot(folder / "runs").scan_in_parts())) / len(reviews)
 
     yield Figure("first look, a small run", "json", first_look)
     run_to_end(live.scan_in_parts())
