@@ -23,6 +23,7 @@ from phasekeeper.server.connector.command_call import (
     DECLINED,
     HEADER,
     OFFER,
+    PROGRESS,
     STDERR,
     STDOUT,
     WRITING,
@@ -484,6 +485,8 @@ def test_a_server_that_ends_begins_nothing_more_and_says_so(work, served) -> Non
         waiting = [Asker(served, work, "escalate", "T1", f"Question {number}?") for number in range(2)]
         for each in waiting:
             each.begin()
+        # The first has begun: it waits for the lock.
+        assert read_frame(waiting[0].stream)[0] == PROGRESS
         served.home.ask(STOP)
         until(lambda: not Path(served.home.address.endpoint).exists())
     assert waiting[0].outcome()[0] == 3
