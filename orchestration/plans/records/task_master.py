@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -41,11 +41,17 @@ _CANCELLED = "task-master next passes over it, and its core takes that as met"
 
 def tags(text: str) -> Sequence[str]:
     """The tags of a file; of one that is damaged those that can be made out."""
-    document = read_json(text)
+    document = _read(text)
     if not document.readable or not isinstance(document.data, dict):
         return _legible_tags(text) or (FIRST_TAG,)
     named = [key for key, value in document.data.items() if isinstance(value, dict) and "tasks" in value]
     return [*named, *([_own_tag(named)] if _is_untagged(document.data) else [])]
+
+
+@lru_cache(maxsize=1)
+def _read(text: str) -> ParsedText:
+    """The value of a text, which is asked for its tags, its faults and each tag in a row."""
+    return read_json(text)
 
 
 def _is_untagged(data: Mapping[str, Any]) -> bool:
@@ -103,7 +109,7 @@ def _find(text: str, document: ParsedText, unit: str) -> _Tag | None:
 
 def fault(text: str) -> Problem | None:
     """Why nothing in a text can be read."""
-    document = read_json(text)
+    document = _read(text)
     if not document.readable:
         return document.problems[0] if document.problems else None
     if not isinstance(document.data, dict):
@@ -127,7 +133,7 @@ class _Item(NamedTuple):
 
 def read_tag(text: str, unit: str) -> Plan | None:
     """The plan of one tag; None where it holds no list of tasks."""
-    document = read_json(text)
+    document = _read(text)
     tag = _find(text, document, unit)
     if tag is None or not isinstance(tag.tasks, list):
         return None
@@ -275,7 +281,7 @@ def set_statuses(text: str, unit: str, names: Iterable[str], word: str) -> str:
 
     What is done already stays as it is. Raises ValueError for a task that is not there, or is there twice.
     """
-    tag = _find(text, read_json(text), unit)
+    tag = _find(text, _read(text), unit)
     items = list(_items(text, tag.at, tag.tasks, tag.lines, tag.path, None)) if tag else []
     chosen = {item.id: item for item in (_item(items, name) for name in names)}
     is_done = STATUSES[word] is MarkStatus.DONE
