@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.server.cli.main import main
+from phasekeeper.server.lsp.view.annotations import annotations_of
+from phasekeeper.server.mcp.uris import parse_uri, resource_uri
 from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.workspace import Workspace
 from phasekeeper.tools.run_names import NoSuchRun, find_run
@@ -177,3 +179,24 @@ def test_a_broken_definition_hides_no_other_and_says_which_file_it_leaves_out(
     said = capsys.readouterr()
     assert "'list' cannot be used" in said.out + said.err
     assert f"{FILE}#master" in said.out
+
+
+# ---- on other surfaces
+
+
+def test_an_assistant_names_the_run_by_a_uri(root: Path) -> None:
+    run = f"{FILE}#feat%2Fc%23"
+    uri = resource_uri(str(root), run, "history")
+    assert "#" not in uri
+    named = parse_uri(uri)
+    assert named
+    assert (named.root, named.run, named.part) == (str(root), run, "history")
+
+
+def test_an_editor_shows_what_is_said_of_the_run_in_its_file(root: Path) -> None:
+    put(root / FILE, '{"master": {"tasks": [')
+    match = Workspace(root).match(f"{FILE}#master")
+    assert match
+    shown = annotations_of(Workspace(root).evaluate(match))
+    assert shown
+    assert {each.finding.path for each in shown} == {FILE}
