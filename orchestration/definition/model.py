@@ -111,6 +111,9 @@ class Phase(StateWriter):
     skip_because: Template | None = key(TEMPLATE, "why it is passed over")
     brings: Brings | None = key(struct("brings"), _BRINGS)
     judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
+    read_only: Expression | None = key(
+        cel("strings"), "paths and globs of files that nobody edits while it is at hand; /x is from the root"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

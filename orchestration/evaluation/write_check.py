@@ -1,0 +1,138 @@
+"""The check of an edit against a run: may somebody write this file now, and what is the way instead.
+
+It is asked before a tool of an assistant writes. Of files that a run does not know nothing is said: sources
+are free, but for those that a phase declares `read_only`, and those of a task that another has claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from ..definition.model import Phase
+from ..journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
+from ..result.values import GateState
+from ..states import GateStatus
+from ..vfs.files import below, join
+from ..vfs.glob import fits
+from .trace import EvaluationTrace, check_action
+
+OWN_FILES = (JOURNAL_NAME, CLAIMS_NAME, "lock", "lock.holder")
+"""The files of the `.phasekeeper/` of a run's home: only the product writes them."""
+ROOT_FILES = ("config.yaml", "workflows/**", "evidence/**")
+"""Those of a root's: they say how its work is judged, or hold what was measured."""
+
+
+class WriteRefusal(NamedTuple):
+    """Why a file may not be written now, what is allowed instead, and the gate that is shut, if it is one."""
+
+    because: str
+    instead: str
+    gate: str = ""
+
+
+def check_write(trace: EvaluationTrace, path: str, holders: Collection[str] = ()) -> WriteRefusal | None:
+    """The refusal of a write of the file at `path` (from the root) by this run; None where it has none.
+
+    `holders` are the names under which whoever writes may have claimed tasks. Without any nothing is said of
+    the files of claimed tasks: whose they are cannot be told.
+    """
+    check = _WriteCheck(trace, path)
+    return (
+        check.of_own_file()
+        or check.of_decision()
+        or check.of_state()
+        or check.of_read_only()
+        or check.of_gates()
+        or (check.of_claims(holders) if holders else None)
+    )
+
+
+def is_root_file(path: str) -> bool:
+    """True for the configuration, the definitions and the results of checks of a root."""
+    return any(fits(f"{FOLDER}/{name}", path) for name in ROOT_FILES)
+
+
+def step_at_hand(trace: EvaluationTrace) -> Phase | None:
+    """The phase that is to be worked on: the next one where the run is to go on, else the current one."""
+    phases, evaluation = trace.facts.workflow.phases, trace.evaluation
+    return phases.get(evaluation.suggestion.suggested_next or "") or phases.get(
+        evaluation.current_phase or ""
+    )
+
+
+class _WriteCheck:
+    """The checks of one path by one run, each with its refusal or None."""
+
+    def __init__(self, trace: EvaluationTrace, path: str) -> None:
+        self.trace, self.path = trace, path
+        self.facts, self.snapshot = trace.facts, trace.facts.snapshot
+        self.workflow, self.phase = trace.facts.workflow, step_at_hand(trace)
+
+    def of_own_file(self) -> WriteRefusal | None:
+        if self.path not in (below(self.snapshot.home, f"{FOLDER}/{name}") for name in OWN_FILES):
+            return None
+        return WriteRefusal("only Phasekeeper writes this file", "report what was done; it is written then")
+
+    def of_decision(self) -> WriteRefusal | None:
+        decided = (artifact for artifact in self.workflow.artifacts.values() if artifact.decided_by)
+        if not any(self._is_of(artifact.paths) for artifact in decided):
+            return None
+        instead = "ask for it with request_decision, or have a person look at `phasekeeper questions`"
+        return WriteRefusal("it holds a person's decision", instead)
+
+    def of_state(self) -> WriteRefusal | None:
+        state = self.workflow.state
+        if not (state and self._is_of([state.file]) and "state" in self.workflow.written_by_reports):
+            return None
+        return WriteRefusal(
+            "it is the state of the run, which reports change", "report the step with its data"
+        )
+
+    def of_read_only(self) -> WriteRefusal | None:
+        phase = self.phase
+        if phase is None or phase.read_only is None:
+            return None
+        found = self.facts.context.value(phase.read_only).value
+        # Where it cannot be told which files these are, all are but what the phase produces.
+        is_fenced = self._is_of(map(str, found)) if isinstance(found, list) else not self._is_made_in(phase)
+        said = f"it is not edited in {phase.id} ({phase.title})"
+        return WriteRefusal(said, f"do {phase.id} and report it") if is_fenced else None
+
+    def of_gates(self) -> WriteRefusal | None:
+        """Of what only later phases produce, while none of them is permitted."""
+        makers = [phase for phase in self.workflow.phases.values() if self._is_made_in(phase)]
+        if not makers or self.phase is None or any(each.order <= self.phase.order for each in makers):
+            return None
+        permissions = [check_action(self.trace, phase.id) for phase in makers]
+        refused = [each for each in permissions if each and not each.allowed]
+        if len(refused) < len(makers):
+            return None
+        gates = {gate.id: gate for gate in self.trace.evaluation.gates}
+        shut = gates.get(refused[0].gate or "") or next(filter(_is_shut, gates.values()), None)
+        why = f"gate {shut.id} ({shut.title}) is {shut.status}" if shut else refused[0].because
+        said = f"it is made in {refused[0].step}: {why}"
+        return WriteRefusal(said, f"do {self.phase.id} and report it", shut.id if shut else "")
+
+    def of_claims(self, holders: Collection[str]) -> WriteRefusal | None:
+        plan = self.snapshot.plan
+        claims = [claim for claim in self.trace.evaluation.claims if plan and claim.task in plan.by_id]
+        files = {c.task: self.snapshot.details(plan.by_id[c.task]).files for c in claims} if plan else {}
+        concerned = [claim for claim in claims if self.path in files[claim.task]]
+        if not concerned or any(claim.actor in holders for claim in concerned):
+            return None
+        claim = concerned[0]
+        said = f"it belongs to task {claim.task}, which {claim.actor} has claimed until {claim.until}"
+        return WriteRefusal(said, "claim another task with next_step, or wait for the end of this claim")
+
+    def _is_made_in(self, phase: Phase) -> bool:
+        return any(self._is_of(self.workflow.artifacts[name].paths) for name in phase.produces)
+
+    def _is_of(self, patterns: Iterable[str]) -> bool:
+        """True if the path fits one of the patterns, which begin at the run or, with a slash, at the root."""
+        whole = (join(self.snapshot.run, pattern) for pattern in patterns)
+        return any(fits(pattern, self.path) for pattern in whole if pattern)
+
+
+def _is_shut(gate: GateState) -> bool:
+    return gate.in_force and gate.status is not GateStatus.PASSED
