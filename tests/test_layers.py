@@ -39,6 +39,7 @@ DIRECTIONS: dict[str, str] = {
     ),
     "tools": "ENGINE",
     "tools/assistant": "ENGINE",
+    "tools/fence": "ENGINE",
     "tools/fixes": "ENGINE",
     "server": "ENGINE",
     "server/connector": "",

@@ -24,11 +24,15 @@ ROOT_FILES = ("config.yaml", "workflows/**", "evidence/**")
 
 
 class WriteRefusal(NamedTuple):
-    """Why a file may not be written now, what is allowed instead, and the gate that is shut, if it is one."""
+    """Why a file may not be written now, and what is allowed instead.
+
+    `step` is the phase that makes it, where that is not permitted; `gate` the one that is shut before it.
+    """
 
     because: str
     instead: str
     gate: str = ""
+    step: str = ""
 
 
 def check_write(trace: EvaluationTrace, path: str, holders: Collection[str] = ()) -> WriteRefusal | None:
@@ -112,7 +116,8 @@ class _WriteCheck:
         shut = gates.get(refused[0].gate or "") or next(filter(_is_shut, gates.values()), None)
         why = f"gate {shut.id} ({shut.title}) is {shut.status}" if shut else refused[0].because
         said = f"it is made in {refused[0].step}: {why}"
-        return WriteRefusal(said, f"do {self.phase.id} and report it", shut.id if shut else "")
+        gate = shut.id if shut else ""
+        return WriteRefusal(said, f"do {self.phase.id} and report it", gate, refused[0].step)
 
     def of_claims(self, holders: Collection[str]) -> WriteRefusal | None:
         plan = self.snapshot.plan

@@ -54,7 +54,7 @@ def test_what_a_later_phase_makes_waits_for_the_gate_before_it() -> None:
     run.write("planning/planning.ai.json", {"id": "T1"})
     why = "it is made in codegen: gate plan-review (The plan is approved by its review) is open"
     instead = "do plan_review and report it"
-    assert refusal(run, f"{TASK}/code/diff.patch") == WriteRefusal(why, instead, "plan-review")
+    assert refusal(run, f"{TASK}/code/diff.patch") == WriteRefusal(why, instead, "plan-review", "codegen")
     assert refusal(run, f"{TASK}/planning/planning.ai.json") is None
     assert refusal(run, f"{TASK}/review/plan-review.json") is None
     assert refusal(run, "src/flag.py") is None
