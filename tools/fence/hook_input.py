@@ -77,7 +77,7 @@ def read_event(client: HookClient, event: str, payload: object) -> HookEvent:
     background = sent.get("background_tasks")
     if isinstance(background, str):
         # A client that fills it into the arguments of a tool sends its text.
-        background = _parsed(background)
+        background = _parse_json(background)
     return HookEvent(
         client,
         name,
@@ -95,11 +95,11 @@ def _arguments(sent: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of the tool: a map, or its JSON as text."""
     given = next((sent[name] for name in ("tool_input", "toolArgs", "arguments") if name in sent), {})
     if isinstance(given, str):
-        given = _parsed(given)
+        given = _parse_json(given)
     return given if isinstance(given, Mapping) else {}
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
