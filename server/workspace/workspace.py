@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...orchestration.definition.root_config import PATH as CONFIG_PATH
-from ...orchestration.definition.root_config import Config, config_in
+from ...orchestration.definition.root_config import Config, Guard, config_in, read_config
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.evidence.check_state import CheckState, check_findings
 from ...orchestration.findings import Finding
@@ -62,6 +62,14 @@ class Workspace:
     @cached_property
     def config(self) -> Config:
         return config_in(self.files.read(CONFIG_PATH))
+
+    @cached_property
+    def guard(self) -> Guard:
+        """The runs that are guarded, by the configuration as it is and as the commit HEAD has it: taking a
+        guard away counts once it is committed."""
+        committed = self._head_files.read(CONFIG_PATH)
+        before = read_config(committed.decode("utf-8", "replace")).guard if committed else Guard()
+        return self.config.guard.with_other(before)
 
     @cached_property
     def _head_files(self) -> HeadFiles:

@@ -1,0 +1,82 @@
+"""The roots that an assistant works in, as far as runs are guarded there; the runs that a call concerns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...orchestration.definition.root_config import Guard
+from ...orchestration.evaluation.trace import EvaluationTrace
+from ...orchestration.snapshot.discovery import Match
+from ...tools.run_names import NoSuchRun, find_run
+from ..workspace.roots import path_in_root
+from ..workspace.workspace import Workspace, open_path
+
+MOST_RUNS = 64
+"""In a root that guards more a session has to say on which it works before it starts agents."""
+
+
+class TooManyRuns(Exception):  # noqa: N818 - said to assistants as it is
+    """It cannot be told which of many runs a call concerns; the text says what to do first."""
+
+
+@dataclass(frozen=True)
+class GuardedRoot:
+    """A root in which some runs are guarded."""
+
+    workspace: Workspace
+    guard: Guard
+
+    @property
+    def path(self) -> Path:
+        return self.workspace.root
+
+    def relative(self, paths: Iterable[str], folder: Path) -> list[str]:
+        """Those of the paths, absolute or from a folder, that lie in the root, from the root.
+
+        Links are followed: what a call writes through one lies where it leads to.
+        """
+        real = (Path(os.path.realpath(folder / path)) for path in paths if "\0" not in path)
+        return [inside for path in real if (inside := path_in_root(self.path, path)) is not None]
+
+    def traces(self, paths: Sequence[str], run: str, *, all_runs: bool) -> list[EvaluationTrace]:
+        """The guarded runs that a call may concern, evaluated: those around its paths, and the one that its
+        session works on; where that is not known, and with `all_runs`, all. Raises TooManyRuns."""
+        around = (match for path in paths for match in self.workspace.discover_around(path).matches)
+        matches = {match.run: match for match in around}
+        if run and (match := self.workspace.match(run)):
+            matches[run] = match
+        elif all_runs or paths:
+            matches |= {match.run: match for match in self._all_guarded()}
+        return [self.workspace.look(match) for match in matches.values() if self.guard.covers(match.run)]
+
+    def _all_guarded(self) -> list[Match]:
+        matches = [match for match in self.workspace.matches if self.guard.covers(match.run)]
+        if len(matches) > MOST_RUNS:
+            raise TooManyRuns(
+                f"{len(matches)} runs are guarded in {self.path.name}, and it is not known on which you work:"
+                " call next_step with its name first"
+            )
+        return matches
+
+    def named_run(self, name: str) -> str:
+        """The run that an assistant names, or the only guarded one; "" where that cannot be told."""
+        if not name:
+            matches = [match.run for match in self.workspace.matches if self.guard.covers(match.run)]
+            return matches[0] if len(matches) == 1 else ""
+        last = name.rstrip("/").rpartition("/")[2]
+        with suppress(NoSuchRun):
+            return find_run([match.run for match in self.workspace.discover_named(last).matches], name)
+        return ""
+
+
+def guarded_roots(folder: Path) -> list[GuardedRoot]:
+    """The root of a folder and the projects in it, as far as runs are guarded there.
+
+    Raises UsageError for a folder that does not exist.
+    """
+    workspaces = open_path(folder).workspaces
+    return [GuardedRoot(each, each.guard) for each in workspaces if each.guard.runs]

@@ -1,0 +1,159 @@
+"""The answer to one hook of an assistant: reads the runs that it concerns, as their files are now.
+
+All of it is done in one call, by the server or by the hook's own process, so that both say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...orchestration.evaluation.trace import CommandRefused
+from ...orchestration.result.values import Evaluation
+from ...orchestration.updates.commands import Command
+from ...tools.fence.hook_input import HookEvent, HookKind
+from ...tools.fence.hook_output import HookOutput, context_output, failure_output, no_opinion, refusal_output
+from ...tools.fence.tool_calls import Touches, touches_of
+from ...tools.fence.verdict import (
+    MOST_STOPS,
+    FenceSession,
+    has_work,
+    settings_refusal,
+    start_text,
+    stop_refusal,
+    tool_refusal,
+)
+from ..version import PROGRAM
+from ..workspace.apply import StoreError, apply_command
+from ..workspace.roots import UsageError
+from .guarded_roots import GuardedRoot, TooManyRuns, guarded_roots
+from .sessions import SessionStore, sessions_folder
+
+_BINDING = re.compile(r"\bphasekeeper\s+(?:report|claim)\s+([^\s;&|-][^\s;&|]*)")
+"""A command by which a session says on which run it works."""
+
+
+def answer_hook(event: HookEvent, sessions: Path | None = None) -> HookOutput:
+    """The answer to an event. Never raises: without a verdict it says what the roots' policy is."""
+    roots: list[GuardedRoot] = []
+    try:
+        roots = guarded_roots(Path(event.folder or "."))
+        return _Hook(event, sessions or sessions_folder()).answer(roots)
+    except UsageError:
+        # It works in no folder that is there, so in none that has runs.
+        return no_opinion(event)
+    except Exception as error:
+        why = f"Phasekeeper has no verdict ({type(error).__name__}: {error})"
+        said = f"{why}, and the guard of this folder fails closed"
+        return failure_output(event, said, any(root.guard.fails_closed for root in roots))
+
+
+@dataclass(frozen=True)
+class _Hook:
+    event: HookEvent
+    sessions: Path
+
+    def answer(self, roots: list[GuardedRoot]) -> HookOutput:
+        match self.event.kind:
+            case HookKind.TOOL:
+                refusals = self._tool_refusals(roots)
+            case HookKind.STOP:
+                refusals = self._stop_refusals(roots)
+            case HookKind.SETTINGS:
+                refusals = self._settings_refusals(roots)
+            case HookKind.START:
+                guarded = [each for root in roots for each in _evaluations(root)]
+                return context_output(self.event, start_text(guarded))
+            case HookKind.OTHER:
+                return no_opinion(self.event)
+        refusal = next(filter(None, refusals), "")
+        return refusal_output(self.event, refusal) if refusal else no_opinion(self.event)
+
+    def _tool_refusals(self, roots: list[GuardedRoot]) -> Iterator[str]:
+        touches = touches_of(self.event.tool, self.event.given)
+        for root in roots:
+            self._bind(root, touches)
+            paths = root.relative(touches.paths, Path(self.event.folder or "."))
+            if not paths and not touches.agents:
+                continue
+            yield settings_refusal(paths)
+            session = self._store(root).read(self.event.session)
+            try:
+                runs = root.traces(paths, session.run, all_runs=bool(touches.agents))
+            except TooManyRuns as error:
+                runs = root.traces(paths, session.run, all_runs=False) if not touches.agents else []
+                if touches.agents:
+                    yield str(error)
+            yield tool_refusal(touches, paths, runs, session)
+
+    def _stop_refusals(self, roots: list[GuardedRoot]) -> Iterator[str]:
+        if self.event.is_subagent:
+            return
+        for root in roots:
+            store = self._store(root)
+            session = store.read(self.event.session)
+            for run in root.traces([], session.run, all_runs=False) if session.run else ():
+                if refusal := stop_refusal(run, session, self.event.in_background):
+                    store.write(self.event.session, session._replace(stops=session.stops + 1))
+                    yield refusal
+                elif session.stops == MOST_STOPS and has_work(run.evaluation, session.agent):
+                    store.write(self.event.session, session._replace(stops=session.stops + 1))
+                    _ask_person(root, session)
+
+    def _settings_refusals(self, roots: list[GuardedRoot]) -> Iterator[str]:
+        """Of a change of the client's own settings, which can switch its hooks off."""
+        for root in roots:
+            paths = root.relative(
+                [str(self.event.given.get("file_path", ""))], Path(self.event.folder or ".")
+            )
+            yield settings_refusal(paths)
+
+    def _bind(self, root: GuardedRoot, touches: Touches) -> None:
+        """Note on which run the session works, as it says so by a claim or a report, and under which name.
+
+        By asking for the next step only the first time: who looks at another run does not work on it.
+        """
+        given = touches.own.arguments if touches.own else {}
+        name, agent = given.get("run", ""), given.get("agent", "")
+        is_work = bool(touches.own and (touches.own.tool == "report" or given.get("claim")))
+        is_look = bool(touches.own and touches.own.tool == "next_step")
+        if found := _BINDING.search(touches.command):
+            name, is_work = found[1].strip("'\""), True
+        store = self._store(root)
+        known = store.read(self.event.session)
+        if not (is_work or (is_look and not known.run)) or not isinstance(name, str):
+            return
+        run = root.named_run(name)
+        who = agent if isinstance(agent, str) and agent else known.agent
+        if run and (run, who) != known[:2]:
+            # The end of a session is counted by the run that it works on.
+            stops = known.stops if run == known.run else 0
+            store.write(self.event.session, FenceSession(run, who, stops))
+
+    def _store(self, root: GuardedRoot) -> SessionStore:
+        return SessionStore(self.sessions, root.path)
+
+
+def _evaluations(root: GuardedRoot) -> list[Evaluation]:
+    with suppress(TooManyRuns):
+        return [trace.evaluation for trace in root.traces([], "", all_runs=True)]
+    return []
+
+
+def _ask_person(root: GuardedRoot, session: FenceSession) -> None:
+    """Ask a person about a run that a session ended on although it had work."""
+    said = (
+        f"A session of {session.agent or 'an assistant'} ended {MOST_STOPS} times although this run had work."
+    )
+    command = Command(
+        kind="raise",
+        message=f"{said} Go on?",
+        actor=session.agent or "an assistant",
+        channel="hook",
+        program=PROGRAM,
+    )
+    with suppress(CommandRefused, StoreError, UsageError):
+        apply_command(root.workspace, session.run, command)
