@@ -50,6 +50,7 @@ DIRECTIONS: dict[str, str] = {
     "server/cache": "ENGINE disk",
     "server/watch": "ENGINE disk",
     "server/live": "ENGINE disk checks cache watch workspace",
+    "server/fence": "ENGINE TOOLS connector disk workspace",
     "server/hub": "ENGINE connector cache workspace live",
     "server/terminal": "ENGINE TOOLS hub",
     "server/cli": "ENGINE TOOLS connector disk store workspace live hub terminal",

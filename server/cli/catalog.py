@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from ..connector.command_call import COLD
+from . import help_texts as texts
 from .command_entry import CommandEntry, arg, command, flag, option, port, several, word
 
 # ---- arguments that several commands have -----------------------------------------------------
@@ -55,134 +56,8 @@ _ALLOW = "an awaited person does not fail the check"
 _HTTP = "serve assistants over HTTP on this machine, too (default port: 7425)"
 _DEMO = Path("phasekeeper-demo")
 _ASSISTANTS = ("claude", "codex", "cursor", "gemini")
+_CLIENTS = ("claude", "codex", "gemini", "copilot", "cursor")
 _FOR = f"deny decisions to these: {', '.join(_ASSISTANTS)}"
-
-# ---- what `--help` says below the arguments ---------------------------------------------------
-
-_NEXT = """\
-exit codes:
-  0 there is a next step, or nothing is left to do
-  1 nothing can go on, or nothing can be said
-  3 a person is awaited
-  2 wrong use, or a definition that is broken
-With several runs 1 goes before 3, and 3 before 0.
-
---json prints the evaluation of one run when --run, or a PATH inside it,
-asks for that run, else {"root": ROOT, "runs": [EVALUATION, ...]}. Each stage
-of a plan has its counts, and those of its tasks that the step, a question or a
-claim names; --plan lists all of them (then `whole` is true).
-"""
-_GATES = """\
-A gate that is open lacks evidence for a criterion; one that is failed has
-evidence against it. What it allows may be done once it has passed; what it
-forbids is forbidden while it is in force.
-"""
-_CAN = """\
-exit codes: 0 yes, 1 no, 3 not before a person answers, 2 wrong use
-
-example: phasekeeper can late-fees test
-"""
-_CHECK = """\
-exit codes:
-  1 an error finding, or a failed gate with --gates, or a gate that passed on
-    less than --basis asks for
-  3 a person is awaited (0 with --allow waiting)
-  0 neither
-  2 wrong use, or a definition that is broken
-The worst run counts. Findings that a person overrode do not.
-
-A gate rests on something, the strongest first: measured (a check ran; there
-is none yet), decided (a person did, with proof), recorded (a file that the
-workflow names says so), reported (a report does, or what reports write).
-
-example: phasekeeper check --gates --allow waiting --format github
-"""
-_REPORT = """\
-The report is recorded, its effects are written, and the new next step is
-printed. A report that is not in its turn is refused.
-
-exit codes: 0 recorded, 1 refused, 3 recorded and a person is awaited, 2 wrong use
-
-example: phasekeeper report late-fees codegen ok --summary "fees are rounded"
-"""
-_ESCALATE = """\
-For whoever cannot go on alone. The question is open until a person answers it:
-`continue` lets the run go on, `stop` stops it.
-
-exit codes: 3 a person is awaited, 1 refused, 2 wrong use
-"""
-_DECISION = """\
-A decision is a person's: it is asked for on a terminal, where the run's name
-is typed. Nothing gets round that. The reason is recorded with who decided.
-"""
-_HISTORY = """\
-A line a record: when, what, who, why, and what came of it. --events names each
-by the lifecycle event it is (session.started, loop.phase.complete, ...).
-
-exit codes: 0, 1 the journal cannot be trusted, 2 wrong use
-"""
-_REPAIR = """\
-Finishes interrupted writes, removes what they left (copied before), links a forked
-journal's branches, and lets decisions count that you signed with an earlier version
-or before the folder was moved. A person sees all that counts then and agrees to it
-on a terminal, where the run's name is typed.
-
-exit codes: 0 done, 1 refused, 2 wrong use
-"""
-_INIT = """\
-Shows what it will write, and asks. Files that exist are only added to:
-  .phasekeeper/config.yaml   the parameters there are, commented out
-  .gitattributes             journals are merged line by line
-  .gitignore                 claims and locks stay on this machine
-  .claude/settings.json, .codex/rules/, .cursor/cli.json, .gemini/policies/
-                             decisions and Phasekeeper's files are denied to assistants:
-                             Claude Code, and the others whose folder is there
-
-exit codes: 0 done, 1 refused, 2 wrong use
-"""
-_VERIFY = """\
-Runs checks of `.phasekeeper/config.yaml`, each in a process of its own, and
-keeps what came of them in `.phasekeeper/evidence`, signed. One that has a result
-for exactly these files is not run again. Nothing runs that no person allowed.
-
-exit codes:
-  0 all checks passed on the files as they are
-  1 one failed, or changed what it ran on
-  3 a person has to allow one first (`phasekeeper trust`)
-  2 wrong use, or a configuration that is broken
-
-example: phasekeeper verify tests lint
-"""
-_TRUST = """\
-Shows what a check runs, or what changed in it since it was allowed, and asks on a
-terminal, where the check's name is typed. What is allowed is kept in your own folder,
-for exactly this command and these files; any change asks again. It accepts, too,
-that there are fewer tests than there were.
-
-exit codes: 0 allowed, 1 not allowed, 2 wrong use
-"""
-_SERVE = """\
-Watches the roots and shows their runs, drawn again when something changed; in
-a pipe a line for each change. One server a user serves all editors and
-assistants. Where one runs already, this looks through it; it takes its place
-when it ends.
-
-exit codes: 0 ended by Ctrl-C, 2 wrong use
-"""
-_CONNECT = """\
-This is what {who} starts. It speaks {protocol} on its standard streams
-through the server of this user, which is started when there is none; without
-one it runs by itself and says so. PHASEKEEPER_WAIT_S is how many seconds are
-waited for the server (default: 2).
-
-exit codes: 0, 1 the server ended before its client
-"""
-_DOCTOR = """\
-The server, its clients and roots, what is watched and found, the folders and
-their permissions, versions; and what is wrong, with the command that mends it.
-
-exit codes: 0 nothing is wrong, 1 something is
-"""
 
 # ---- the table --------------------------------------------------------------------------------
 
@@ -191,10 +66,19 @@ GROUPS = {"workflow": "the workflows: list, show, lint, graph"}
 COMMANDS: list[CommandEntry] = [
     command("status", "every run: status, phase, next step, shut gates, questions", "read:status", *_READING),
     command(
-        "next", "the next step, why, and on what evidence", "read:next_step", *_READING, _PLAN, more=_NEXT
+        "next",
+        "the next step, why, and on what evidence",
+        "read:next_step",
+        *_READING,
+        _PLAN,
+        more=texts.NEXT,
     ),
     command(
-        "gates", "the gates, their criteria and the evidence for each", "read:gates", *_READING, more=_GATES
+        "gates",
+        "the gates, their criteria and the evidence for each",
+        "read:gates",
+        *_READING,
+        more=texts.GATES,
     ),
     command("questions", "what a person is asked, with the options there are", "read:questions", *_READING),
     command(
@@ -207,13 +91,14 @@ COMMANDS: list[CommandEntry] = [
     command("explain", "every rule and criterion looked at, with the values seen", "read:explain", *_READING),
     command(
         "can",
-        "whether a phase or action may be done now, and why",
+        "whether a phase or action may be done, or a file be written now, and why",
         "read:can",
         _RUN,
-        word("step", "a phase or an action of its workflow"),
+        word("step", "a phase or an action of its workflow", nargs="?"),
+        option("--write", "FILE", "may this file be written, from the root"),
         *_READING[:2],
         *_READING[3:],
-        more=_CAN,
+        more=texts.CAN,
     ),
     command(
         "check",
@@ -226,7 +111,7 @@ COMMANDS: list[CommandEntry] = [
         arg("--allow", choices=("waiting",), action="append", default=[], help=_ALLOW),
         flag("--hints", "print hints too"),
         _COLD,
-        more=_CHECK,
+        more=texts.CHECK,
     ),
     command("workflow list", "every workflow that is known here", "workflow:list_all", _ROOT_OF_PATH, _JSON),
     command(
@@ -278,7 +163,7 @@ COMMANDS: list[CommandEntry] = [
         option("--data", "FILE", "more data, a JSON object (- for standard input)"),
         *_BY,
         _TOKEN,
-        more=_REPORT,
+        more=texts.REPORT,
     ),
     command(
         "escalate",
@@ -288,9 +173,9 @@ COMMANDS: list[CommandEntry] = [
         word("question", "what a person has to decide, and why"),
         _TASKS,
         *_BY,
-        more=_ESCALATE,
+        more=texts.ESCALATE,
     ),
-    command("answer", "choose an option of an open question", "decide:answer", *_CHOICE, more=_DECISION),
+    command("answer", "choose an option of an open question", "decide:answer", *_CHOICE, more=texts.DECISION),
     command(
         "approve",
         "choose the first option of an approval",
@@ -299,9 +184,9 @@ COMMANDS: list[CommandEntry] = [
         *_DECIDING,
         word("question", "where more than one is open", nargs="?"),
         _REASON,
-        more=_DECISION,
+        more=texts.DECISION,
     ),
-    command("resolve", "the same as answer", "decide:answer", *_CHOICE, more=_DECISION),
+    command("resolve", "the same as answer", "decide:answer", *_CHOICE, more=texts.DECISION),
     command(
         "adopt",
         "let plans count that were under way before anyone approved them",
@@ -311,7 +196,7 @@ COMMANDS: list[CommandEntry] = [
         flag("--complete", "close plans whose tasks are all done, instead of going on with them"),
         _REASON,
         *_DECIDING,
-        more=_DECISION,
+        more=texts.DECISION,
     ),
     command(
         "override",
@@ -321,7 +206,7 @@ COMMANDS: list[CommandEntry] = [
         *_DECIDING,
         option("--to", "PHASE", "the phase to go to", required=True),
         _REASON,
-        more=_DECISION,
+        more=texts.DECISION,
     ),
     command(
         "redo",
@@ -355,7 +240,7 @@ COMMANDS: list[CommandEntry] = [
         _JSON,
         _ROOT,
         _COLD,
-        more=_HISTORY,
+        more=texts.HISTORY,
     ),
     command(
         "repair",
@@ -366,7 +251,7 @@ COMMANDS: list[CommandEntry] = [
         flag("--restore", "put the last good state file back"),
         _JSON,
         _ROOT,
-        more=_REPAIR,
+        more=texts.REPAIR,
     ),
     command(
         "init",
@@ -375,7 +260,7 @@ COMMANDS: list[CommandEntry] = [
         flag("--yes", "write without asking"),
         several("--for", "ASSISTANT", _FOR, dest="assistants", choices=_ASSISTANTS),
         _ROOT,
-        more=_INIT,
+        more=texts.INIT,
     ),
     command(
         "verify",
@@ -391,7 +276,7 @@ COMMANDS: list[CommandEntry] = [
         _ROOT,
         _JSON,
         flag("--json-lines", "for programs: a line of JSON for each event; ends with standard input"),
-        more=_VERIFY,
+        more=texts.VERIFY,
     ),
     command(
         "trust",
@@ -399,7 +284,18 @@ COMMANDS: list[CommandEntry] = [
         "verify:trust",
         word("checks", "checks of the configuration (default: all that wait for it)", nargs="*"),
         _ROOT,
-        more=_TRUST,
+        more=texts.TRUST,
+    ),
+    command(
+        "guard",
+        "which runs assistants may not pass the gates of",
+        "guard:guard",
+        word("switch", "on or off (default: say what is guarded)", nargs="?", choices=("on", "off")),
+        word("run", "a run (default: every run)", nargs="?"),
+        option("--fail", "HOW", "where no verdict can be had: open or closed", choices=("open", "closed")),
+        _ROOT,
+        _JSON,
+        more=texts.GUARD,
     ),
     command(
         "serve",
@@ -411,7 +307,7 @@ COMMANDS: list[CommandEntry] = [
         flag("--journal", "record report files in the journals as they appear"),
         flag("--stop", "end the server that runs"),
         arg("--background", action="store_true", help=argparse.SUPPRESS),
-        more=_SERVE,
+        more=texts.SERVE,
     ),
     # `main` runs these two itself, for an editor waits for them.
     *(
@@ -420,11 +316,21 @@ COMMANDS: list[CommandEntry] = [
             f"the connection of {who} ({kind.upper()} on stdin and stdout)",
             "",
             *_CONNECTION,
-            more=_CONNECT.format(who=who, protocol=kind.upper()),
+            more=texts.CONNECT.format(who=who, protocol=kind.upper()),
         )
         for kind, who in (("lsp", "an editor"), ("mcp", "a coding assistant"))
     ),
-    command("doctor", "what runs, is watched and found, and is wrong", "doctor:doctor", _JSON, more=_DOCTOR),
+    command(
+        "hook",
+        "the answer to a hook of a coding assistant, whose event is on stdin",
+        "guard:hook",
+        word("client", f"which program: {', '.join(_CLIENTS)}", choices=_CLIENTS),
+        word("event", "the program's name of the event"),
+        more=texts.HOOK,
+    ),
+    command(
+        "doctor", "what runs, is watched and found, and is wrong", "doctor:doctor", _JSON, more=texts.DOCTOR
+    ),
     command(
         "demo",
         "copy small examples of all five workflows and show their status",

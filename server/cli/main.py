@@ -31,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if is_connector_call(words):
             return run_connector(words[0], STANDALONE in words)
+        if words[:1] == ["hook"] and len(words) == 3 and not words[1].startswith("-"):
+            from ..connector.hook_call import run_hook
+
+            return run_hook(words[1], words[2])
         if isinstance(sys.stdout, io.TextIOWrapper):
             # What its encoding lacks is printed as "?" instead of ending with an error.
             sys.stdout.reconfigure(errors="replace")

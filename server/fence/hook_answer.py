@@ -5,6 +5,7 @@ All of it is done in one call, by the server or by the hook's own process, so th
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,7 +15,7 @@ from pathlib import Path
 from ...orchestration.evaluation.trace import CommandRefused
 from ...orchestration.result.values import Evaluation
 from ...orchestration.updates.commands import Command
-from ...tools.fence.hook_input import HookEvent, HookKind
+from ...tools.fence.hook_input import HookClient, HookEvent, HookKind, read_event
 from ...tools.fence.hook_output import HookOutput, context_output, failure_output, no_opinion, refusal_output
 from ...tools.fence.tool_calls import Touches, touches_of
 from ...tools.fence.verdict import (
@@ -34,6 +35,19 @@ from .sessions import SessionStore, sessions_folder
 
 _BINDING = re.compile(r"\bphasekeeper\s+(?:report|claim)\s+([^\s;&|-][^\s;&|]*)")
 """A command by which a session says on which run it works."""
+
+
+def answer_bytes(client: str, event: str, folder: str, sent: bytes) -> HookOutput:
+    """The answer to what a hook of a client has on stdin. `folder` is where the hook runs."""
+    if client not in set(HookClient):
+        known = ", ".join(HookClient)
+        return HookOutput(stderr=f"there is no client {client!r} here; there are {known}\n", code=1)
+    try:
+        payload: object = json.loads(sent.decode("utf-8", "replace") or "{}")
+    except (ValueError, RecursionError):
+        payload = {}
+    read = read_event(HookClient(client), event, payload)
+    return answer_hook(read if read.folder else read._replace(folder=folder))
 
 
 def answer_hook(event: HookEvent, sessions: Path | None = None) -> HookOutput:

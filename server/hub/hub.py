@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cache.private_files import cache_folder
-from ..connector import command_call, handshake
+from ..connector import command_call, handshake, hook_call
 from ..connector.address import PROTOCOL, ServerAddress, runtime_folder
 from ..connector.connector import KINDS
 from ..connector.pump import exit_trailer
@@ -32,7 +32,9 @@ from ..workspace.roots import UsageError
 from .process import resident_bytes, return_large_blocks
 from .sockets import FREE_DESCRIPTORS, descriptors_above, open_streams, peer_pid
 
-FRONT_ENDS = (*KINDS, "view", command_call.KIND)
+_QUESTIONS = (command_call.KIND, hook_call.KIND)
+"""Kinds of greeting that ask one thing."""
+FRONT_ENDS = (*KINDS, "view", *_QUESTIONS)
 """Kinds of greeting that begin a connection. A connector's ends with a trailer (`pump.exit_trailer`)."""
 MAX_CLIENTS = 512
 """Served at one time, and as many again that have not greeted yet. INFO and STOP are answered beside them."""
@@ -134,6 +136,10 @@ class Hub:
             service = await self._import("cli.command_service")
             await service.serve_command(self, reader, writer)
             return 0
+        if client.kind == hook_call.KIND:
+            service = await self._import("fence.hook_service")
+            await service.serve_hook(reader, writer)
+            return 0
         front_end = await (self.assistants() if client.kind == "mcp" else self._import("lsp.server"))
         self._has_front_end.set()
         if client.kind == "lsp":
@@ -154,7 +160,7 @@ class Hub:
 
     def _remove_client(self, client: Client) -> None:
         self.clients.pop(client.number, None)
-        if client.kind != command_call.KIND:
+        if client.kind not in _QUESTIONS:
             # A question keeps no server that nobody else needs.
             self._idle_since = self._loop.time()
         if self._is_leaving and not self.clients:
@@ -273,7 +279,7 @@ class Hub:
             return f"{ok} {json.dumps({'pid': os.getpid()})}", None
         if greeting.kind not in FRONT_ENDS:
             return f"no there is no {greeting.kind[:40]!r} here", None
-        if greeting.kind == command_call.KIND and greeting.version != VERSION:
+        if greeting.kind in _QUESTIONS and greeting.version != VERSION:
             return "no the answers of another version may be others", None
         if self._is_daemon and release(greeting.version) > release(VERSION):
             # This server makes way at once, or, busy, after its last client. One that a person started in a

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ....orchestration.evaluation.trace import check_action
+from ....orchestration.evaluation.trace import EvaluationTrace, check_action
+from ....orchestration.evaluation.write_check import check_write
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import Basis, RunStatus
@@ -135,18 +136,20 @@ def explain(options: Namespace) -> int:
 
 
 def can(options: Namespace) -> int:
-    """`can`: the permission for a step now."""
+    """`can`: the permission for a step, or for writing a file, now."""
+    if (options.step is None) == (options.write is None):
+        raise UsageError("say a step or --write FILE, one of them")
     [run] = select_runs(options).runs
     steps = run.look()
+    if options.write is not None:
+        return _can_write(steps, options)
     permission = check_action(steps, options.step)
     if permission is None:
         workflow = run.match.workflow
         known = ", ".join([*workflow.phases, *workflow.actions])
         raise UsageError(f"{workflow.name} has no phase or action {options.step!r}; it has {known}")
     if options.json:
-        evaluation = steps.evaluation
-        named = {"root": evaluation.root, "run": evaluation.run, "revision": evaluation.revision}
-        print_json(named | permission._asdict())
+        print_json(_head(steps) | permission._asdict())
     else:
         answer = Part("yes", "good") if permission.allowed else Part("no", "bad")
         gate = f" (gate {plain(permission.gate)})" if permission.gate else ""
@@ -154,6 +157,25 @@ def can(options: Namespace) -> int:
     if permission.allowed:
         return OK
     return WAITING if awaits_person(steps.evaluation) else REFUSED
+
+
+def _can_write(steps: EvaluationTrace, options: Namespace) -> int:
+    refusal = check_write(steps, options.write)
+    if options.json:
+        said = refusal._asdict() if refusal else {}
+        print_json(_head(steps) | {"path": options.write, "allowed": refusal is None} | said)
+    elif refusal is None:
+        print_lines([[Part("yes", "good"), Part(": this run says nothing against it")]])
+    else:
+        gate = f" (gate {plain(refusal.gate)})" if refusal.gate else ""
+        because, instead = plain(refusal.because, 300), plain(refusal.instead, 300)
+        print_lines([[Part("no", "bad"), Part(f": {because}{gate}")], [Part(f"instead: {instead}")]])
+    return OK if refusal is None else REFUSED
+
+
+def _head(steps: EvaluationTrace) -> dict[str, str]:
+    evaluation = steps.evaluation
+    return {"root": evaluation.root, "run": evaluation.run, "revision": evaluation.revision}
 
 
 def check(options: Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition.root_config import PATH, Config, Guard, config_in, read_config
+from phasekeeper.orchestration.definition.root_config import PATH, Config, config_in, read_config
 from phasekeeper.orchestration.findings import Problem, Span
 from phasekeeper.orchestration.vfs.files import File
 
@@ -68,32 +68,3 @@ def test_a_configuration_that_cannot_be_read_sets_nothing_and_is_told():
     [found] = config.findings
     assert (found.code, found.path, found.message) == ("parameter-invalid", PATH, problem.message)
     assert config_in(File(PATH)) == Config()
-
-
-@pytest.mark.parametrize(
-    ("text", "guard", "said"),
-    [
-        ("guard: {runs: ['tasks/*'], fail: closed}", Guard(("tasks/*",), True), []),
-        ("guard: {runs: [tasks/a]}", Guard(("tasks/a",)), []),
-        ("guard:", Guard(), []),
-        ("guard: {}", Guard(("**",)), ["guard needs runs: a list of patterns, as ['**']"]),
-        ("guard: on", Guard(("**",)), ["guard must be a map"]),
-        ("guard: {runs: []}", Guard(("**",)), ["guard needs runs: a list of patterns, as ['**']"]),
-        ("guard: {runs: [[a]]}", Guard(("**",)), ["a pattern of runs must be a text"]),
-        ("guard: {runs: [a], fail: shut}", Guard(("a",), True), ["fail must be open or closed"]),
-        ("guard: {run: [a]}", Guard(("**",)), [
-            "unknown key 'run' of guard; did you mean 'runs'?",
-            "guard needs runs: a list of patterns, as ['**']",
-        ]),
-    ],
-)  # fmt: skip
-def test_a_guard_that_is_written_wrongly_guards_every_run(text: str, guard: Guard, said: list[str]) -> None:
-    config = read_config(text)
-    assert (config.guard, [found.message for found in config.findings]) == (guard, said)
-
-
-def test_of_two_guards_the_stricter_counts() -> None:
-    both = Guard(("a",)).with_other(Guard(("b", "a"), True))
-    assert both == Guard(("a", "b"), True)
-    assert [both.covers(run) for run in ("a", "b", "c", "a/b")] == [True, True, False, False]
-    assert all(Guard(("**",)).covers(run) for run in ("", "a", "a/b"))
