@@ -5,6 +5,7 @@ Data only: nothing here runs a check.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +13,18 @@ from typing import Any
 from ..evidence.checks import KEYS as CHECK_KEYS
 from ..evidence.checks import REPORTS, Check, read_checks
 from ..findings import Finding, Problem, Span, finding
-from ..formats.yaml_text import Broken, Node, read_yaml, typed_value
+from ..formats.yaml_text import Broken, Node, locate_yaml, read_yaml, typed_value
 from ..suggestions import did_you_mean, misspelling
 from ..vfs.files import File
-from .guard import GUARD, Guard, read_guard
-from .shapes import TEXT, TYPED, Key, Shape, list_of, map_of, struct
+from ..vfs.glob import fits
+from .shapes import TEXT, TYPED, Key, Shape, list_of, map_of, struct, word
 
 PATH = ".phasekeeper/config.yaml"
+EVERY_RUN = "**"
+_GUARD = {
+    "runs": Key(list_of(TEXT), "patterns of their folders; ** is every run", required=True),
+    "fail": Key(word("open", "closed"), "what an assistant may do where no verdict can be had"),
+}
 _LISTS = {"run", "inputs", "definition"}
 _SHAPES: dict[str, Shape] = {"reports": struct("reports of a check"), "timeout_s": TYPED}
 STRUCTS: dict[str, dict[str, Key]] = {
@@ -31,7 +37,7 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "checks": Key(map_of(struct("check")), "what can be run to measure the work, by name"),
         "guard": Key(struct("guard"), "which runs assistants may not pass the gates of"),
     },
-    "guard": GUARD,
+    "guard": _GUARD,
     "check": {
         key: Key(list_of(TEXT) if key in _LISTS else _SHAPES[key], about, key == "run")
         for key, about in CHECK_KEYS.items()
@@ -40,6 +46,24 @@ STRUCTS: dict[str, dict[str, Key]] = {
 }
 """The grammar of the configuration: every kind of map, its keys, and what they hold."""
 KEYS = tuple(STRUCTS["configuration"])
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The runs whose gates hold assistants back, by patterns of their folders. With `fails_closed` an
+    assistant may do nothing of what it asks for where no verdict can be had."""
+
+    runs: tuple[str, ...] = ()
+    fails_closed: bool = False
+
+    def covers(self, run: str) -> bool:
+        """True if a run is guarded."""
+        return any(pattern in (run, EVERY_RUN) or fits(pattern, run) for pattern in self.runs)
+
+    def with_other(self, other: Guard) -> Guard:
+        """The stricter of both: what one of them guards is guarded."""
+        runs = tuple(dict.fromkeys((*self.runs, *other.runs)))
+        return Guard(runs, self.fails_closed or other.fails_closed)
 
 
 @dataclass(frozen=True)
@@ -107,10 +131,31 @@ def read_config(text: str) -> Config:
         {key: name for key, name in names.items() if name},
         tuple(filter(None, folders)),
         checks,
-        read_guard(top.get("guard"), wrong),
+        _guard(top.get("guard"), wrong),
         places,
         tuple(finding(problem, PATH) for problem in wrong),
     )
+
+
+def _guard(node: Node | None, wrong: list[Problem]) -> Guard:
+    """The guard that a node declares; one that is written wrongly guards every run."""
+    if node is None or (node.kind == "scalar" and typed_value(node) is None):
+        return Guard()
+    entries, known = _map(node, "guard", wrong), tuple(_GUARD)
+    for key in entries:
+        if key not in known:
+            said = f"unknown key {key!r} of guard{did_you_mean(key, known)}"
+            wrong.append(Problem("parameter-invalid", said, node.keys[key], data=misspelling(key, known)))
+    runs, fail = entries.get("runs"), entries.get("fail")
+    listed = runs.value if runs and isinstance(runs.value, list) else []
+    patterns = [_name(each, "a pattern of runs must be a text", wrong) for each in listed]
+    if not patterns and isinstance(node.value, dict):
+        place = runs.span if runs else node.span
+        wrong.append(Problem("parameter-invalid", "guard needs runs: a list of patterns, as ['**']", place))
+    if fail and fail.value not in ("open", "closed"):
+        wrong.append(Problem("parameter-invalid", "fail must be open or closed", fail.span))
+    is_whole = bool(patterns) and all(patterns)
+    return Guard(tuple(patterns) if is_whole else (EVERY_RUN,), fail is not None and fail.value != "open")
 
 
 def _map(node: Node | None, what: str, wrong: list[Problem]) -> Mapping[str, Node]:
@@ -128,3 +173,20 @@ def _name(node: Node, otherwise: str, wrong: list[Problem]) -> str:
         return node.value
     wrong.append(Problem("parameter-invalid", otherwise, node.span))
     return ""
+
+
+def with_guard(text: str, guard: Guard) -> str:
+    """The text of a configuration with this guard in place of its own; all else stays byte for byte."""
+    lines = text.splitlines(keepends=True)
+    key, value = locate_yaml(text, ("guard",), key=True), locate_yaml(text, ("guard",))
+    if key and value:
+        # A value that ends at the beginning of a line has none of it.
+        end = max(value.end_line + (value.end_column > 0), key.line + 1)
+        before, after = lines[: key.line], lines[end:]
+    else:
+        before, after = lines, []
+    if before and not before[-1].endswith("\n"):
+        before[-1] += "\n"
+    fail = ", fail: closed" if guard.fails_closed else ""
+    own = f"guard: {{runs: {json.dumps(list(guard.runs))}{fail}}}\n" if guard.runs else ""
+    return "".join((*before, own, *after))

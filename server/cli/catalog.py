@@ -289,7 +289,7 @@ COMMANDS: list[CommandEntry] = [
     command(
         "guard",
         "which runs assistants may not pass the gates of",
-        "guard:guard",
+        "init:guard",
         word("switch", "on or off (default: say what is guarded)", nargs="?", choices=("on", "off")),
         word("run", "a run (default: every run)", nargs="?"),
         option("--fail", "HOW", "where no verdict can be had: open or closed", choices=("open", "closed")),
@@ -323,7 +323,7 @@ COMMANDS: list[CommandEntry] = [
     command(
         "hook",
         "the answer to a hook of a coding assistant, whose event is on stdin",
-        "guard:hook",
+        "",
         word("client", f"which program: {', '.join(_CLIENTS)}", choices=_CLIENTS),
         word("event", "the program's name of the event"),
         more=texts.HOOK,

@@ -89,6 +89,10 @@ def _run(words: Sequence[str]) -> int:
     command: CommandEntry = options.command
     if command.name in KINDS:
         return run_connector(command.name, options.standalone)
+    if command.name == "hook":
+        from ..connector.hook_call import run_hook
+
+        return run_hook(options.client, options.event)
     # "module:function" of the catalogue, imported now.
     module, _, function = command.run.partition(":")
     path = module if "." in module else f"{__package__}.commands.{module}"

@@ -14,9 +14,10 @@ def _main() -> int:
         words = [sys.executable, "-I", "-m", "phasekeeper", "hook", *sys.argv[1:]]
         os.execv(words[0], words)
     sys.path.insert(0, os.path.dirname(package))
-    from phasekeeper.server.connector.hook_call import run_hook
+    from importlib import import_module
 
-    return run_hook(*sys.argv[1:3]) if len(sys.argv) == 3 else 1
+    hook_call = import_module("phasekeeper.server.connector.hook_call")
+    return hook_call.run_hook(*sys.argv[1:]) if len(sys.argv) == 3 else 1
 
 
 if __name__ == "__main__":

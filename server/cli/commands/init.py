@@ -1,4 +1,5 @@
-"""`phasekeeper init`: what a repository needs so that several people and assistants can share its runs.
+"""`phasekeeper init`: what a repository needs so that several people and assistants can share its runs; and
+`phasekeeper guard`: which runs hold assistants back.
 
 Computed first as values, shown, and written only when that was agreed to. Files that exist are added to:
 no byte that stands in them changes, and what is there already is not added again.
@@ -13,14 +14,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ....orchestration.definition.model import Workflow
+from ....orchestration.definition.root_config import EVERY_RUN, Guard, with_guard
 from ....orchestration.definition.root_config import PATH as CONFIG_PATH
 from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ....orchestration.sanitize import plain
+from ....tools.run_names import find_run
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, write_planned
 from ...store.folder import read_file
 from ...store.lock import HOLDER, LOCK
-from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
-from ..output import OK, REFUSED
+from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
+from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
+from ..confirm import confirm
+from ..output import OK, REFUSED, print_json
 from ..selection import definitions_of, open_workspaces
 from .assistant_rules import fences
 
@@ -116,3 +122,74 @@ def _parameters(workflow: Workflow) -> Iterator[str]:
             bounds = [f"{word} {plain(str(limit))}" for word, limit in limits if limit is not None]
         comment = f"   # {', '.join(bounds)}" if bounds else ""
         yield f"#     {plain(parameter.id)}: {json.dumps(parameter.default)}{comment}"
+
+
+# ---- guard ---------------------------------------------------------------------------------------
+
+
+def guard(options: Namespace) -> int:
+    """`guard`: say what is guarded, widen or narrow it. Raises NotConfirmed where nobody agrees to less."""
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
+    if options.switch is None and (options.run or options.fail):
+        raise UsageError("say on or off before a run, and with --fail")
+    before = workspace.config.guard
+    after = _switch_guard(workspace, before, options)
+    if after != before:
+        if workspace.config.findings:
+            raise UsageError(f"{CONFIG_PATH} has errors; `phasekeeper check` shows them")
+        if after.with_other(before) != after.with_other(after):
+            confirm(_less_guarded(workspace.root, before, after), workspace.root.name)
+        _write_guard(workspace.root, after)
+        workspace = Workspace(workspace.root)
+    if options.json:
+        guarded = workspace.guard
+        runs = [match.run for match in workspace.matches if guarded.covers(match.run)]
+        fail = "closed" if guarded.fails_closed else "open"
+        print_json({"root": str(workspace.root), "patterns": guarded.runs, "fail": fail, "runs": runs})
+    else:
+        print_lines(_guard_lines(workspace))
+    return OK
+
+
+def _switch_guard(workspace: Workspace, before: Guard, options: Namespace) -> Guard:
+    """The guard after `on` or `off`. Raises UsageError for a run that is guarded by a pattern for several."""
+    fails_closed = options.fail == "closed" if options.fail else before.fails_closed
+    run = find_run([match.run for match in workspace.matches], options.run) if options.run else ""
+    if options.switch == "on":
+        wanted = (run or EVERY_RUN,)
+        is_covered = before.covers(run) if run else EVERY_RUN in before.runs
+        return Guard(before.runs if is_covered else (*before.runs, *wanted), fails_closed)
+    if options.switch is None:
+        return before
+    rest = tuple(pattern for pattern in before.runs if run and pattern != run)
+    if run and Guard(rest).covers(run):
+        wider = ", ".join(pattern for pattern in rest if Guard((pattern,)).covers(run))
+        raise UsageError(f"{run} is guarded by {wider}, as others are; narrow it in {CONFIG_PATH}")
+    return Guard(rest, fails_closed and bool(rest))
+
+
+def _less_guarded(root: Path, before: Guard, after: Guard) -> Iterator[str]:
+    """What a person reads before less is guarded than was."""
+    yield f"Assistants in {root} are no more held back by the gates of"
+    yield from (f"  {pattern}" for pattern in before.runs if pattern not in after.runs)
+    if before.fails_closed and not after.fails_closed:
+        yield "  (nor where no verdict can be had)"
+
+
+def _write_guard(root: Path, guard: Guard) -> None:
+    before = read_file(root, CONFIG_PATH)[0]
+    text = with_guard((before or b"").decode("utf-8"), guard)
+    write_planned(root, PlannedFile(CONFIG_PATH, before, text.encode(), ()))
+
+
+def _guard_lines(workspace: Workspace) -> Iterator[Line]:
+    own, guarded = workspace.config.guard, workspace.guard
+    if not guarded.runs:
+        yield [Part("nothing is guarded here; `phasekeeper guard on` guards every run")]
+        return
+    runs = [match.run or "." for match in workspace.matches if guarded.covers(match.run)]
+    policy = "are refused" if guarded.fails_closed else "go on"
+    yield [Part(f"guarded: {', '.join(map(plain, guarded.runs))}", "good"), Part(f" ({len(runs)} runs)")]
+    yield [Part(f"without a verdict assistants {policy}")]
+    if own != guarded:
+        yield [Part("less is configured now; that counts once it is committed", "warn")]

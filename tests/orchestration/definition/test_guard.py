@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition.guard import Guard, with_guard
-from phasekeeper.orchestration.definition.root_config import read_config
+from phasekeeper.orchestration.definition.root_config import Guard, read_config, with_guard
 
 
 @pytest.mark.parametrize(
