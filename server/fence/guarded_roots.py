@@ -42,25 +42,25 @@ class GuardedRoot:
         real = (Path(os.path.realpath(folder / path)) for path in paths if "\0" not in path)
         return [inside for path in real if (inside := path_in_root(self.path, path)) is not None]
 
-    def traces(self, paths: Sequence[str], run: str, *, all_runs: bool) -> list[EvaluationTrace]:
-        """The guarded runs that a call may concern, evaluated: those around its paths, and the one that its
-        session works on; where that is not known, and with `all_runs`, all. Raises TooManyRuns."""
+    def traces(self, paths: Sequence[str], run: str) -> list[EvaluationTrace]:
+        """The guarded runs around some paths, and the one that a session works on, evaluated."""
         around = (match for path in paths for match in self.workspace.discover_around(path).matches)
-        matches = {match.run: match for match in around}
-        if run and (match := self.workspace.match(run)):
-            matches[run] = match
-        elif all_runs or paths:
-            matches |= {match.run: match for match in self._all_guarded()}
-        return [self.workspace.look(match) for match in matches.values() if self.guard.covers(match.run)]
+        own = self.workspace.match(run) if run else None
+        return self._look([*around, *([own] if own else [])])
 
-    def _all_guarded(self) -> list[Match]:
+    def all_traces(self) -> list[EvaluationTrace]:
+        """All guarded runs, evaluated. Raises TooManyRuns."""
         matches = [match for match in self.workspace.matches if self.guard.covers(match.run)]
         if len(matches) > MOST_RUNS:
             raise TooManyRuns(
                 f"{len(matches)} runs are guarded in {self.path.name}, and it is not known on which you work:"
                 " call next_step with its name first"
             )
-        return matches
+        return self._look(matches)
+
+    def _look(self, matches: Iterable[Match]) -> list[EvaluationTrace]:
+        each_once = {match.run: match for match in matches if self.guard.covers(match.run)}
+        return [self.workspace.look(match) for match in each_once.values()]
 
     def named_run(self, name: str) -> str:
         """The run that an assistant names, or the only guarded one; "" where that cannot be told."""

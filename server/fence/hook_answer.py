@@ -96,11 +96,10 @@ class _Hook:
             yield settings_refusal(paths)
             session = self._store(root).read(self.event.session)
             try:
-                runs = root.traces(paths, session.run, all_runs=bool(touches.agents))
+                runs = root.traces(paths, session.run) if session.run else root.all_traces()
             except TooManyRuns as error:
-                runs = root.traces(paths, session.run, all_runs=False) if not touches.agents else []
-                if touches.agents:
-                    yield str(error)
+                runs = root.traces(paths, "")
+                yield str(error) if touches.agents else ""
             yield tool_refusal(touches, paths, runs, session)
 
     def _stop_refusals(self, roots: list[GuardedRoot]) -> Iterator[str]:
@@ -109,7 +108,7 @@ class _Hook:
         for root in roots:
             store = self._store(root)
             session = store.read(self.event.session)
-            for run in root.traces([], session.run, all_runs=False) if session.run else ():
+            for run in root.traces([], session.run):
                 if refusal := stop_refusal(run, session, self.event.in_background):
                     store.write(self.event.session, session._replace(stops=session.stops + 1))
                     yield refusal
@@ -153,7 +152,7 @@ class _Hook:
 
 def _evaluations(root: GuardedRoot) -> list[Evaluation]:
     with suppress(TooManyRuns):
-        return [trace.evaluation for trace in root.traces([], "", all_runs=True)]
+        return [trace.evaluation for trace in root.all_traces()]
     return []
 
 

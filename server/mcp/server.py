@@ -29,6 +29,7 @@ from ..workspace.roots import UsageError
 from . import prompts, resources, tools
 from .client import MOST_FOLDERS, ROOTS, ClientSession, NeedsRoots, OpenRoots, RequestContext, is_modern
 from .elicitation import known_roots, request_decision
+from .hooks import HOOK, answer_hook_call
 from .notifications import MOST_SUBSCRIPTIONS, ChangeNotifier
 from .tool_access import CallAccess, OutsideAllowedFolders, is_allowed
 from .transports import App, LineWriter, read_lines, secured_app
@@ -195,6 +196,11 @@ class McpServer:
     async def _call_tool(
         self, context: RequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        if params.name == HOOK:
+            client = self._client(context)
+            own = (client.folder,) if client.folder is not None else ()
+            allowed = (*own, *(client.roots or ()), *self._served_roots())
+            return await answer_hook_call(params.arguments or {}, allowed)
         tool = tools.find_tool(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {plain(params.name, 80)!r}")
