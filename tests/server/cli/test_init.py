@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from phasekeeper.orchestration.definition.root_config import read_config
+from phasekeeper.orchestration.definition.root_config import Guard, read_config
 from phasekeeper.orchestration.vfs.glob import fits
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
+from phasekeeper.server.cli.commands import init
 from phasekeeper.server.cli.commands.assistant_rules import (
     CODEX,
     DECISIONS,
@@ -29,7 +30,7 @@ from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
-from tests.roots import needs, put
+from tests.roots import TASKS, needs, put, task
 
 LIBRARY = DefinitionLibrary.of(MemoryFiles({}))
 SHIPPED = [LIBRARY.workflow(name) for name in LIBRARY.built_in]
@@ -314,3 +315,75 @@ def answered(here) -> Iterator[object]:
 def test_a_person_at_the_terminal_is_asked(here, answered, words, code, there):
     assert answered(words) == code
     assert (here / ".gitignore").exists() is there
+
+
+# ---- guard --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def agreed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A person at the terminal who confirms; what was shown, and the name that was to be typed."""
+    shown: list[str] = []
+    monkeypatch.setattr(init, "confirm", lambda lines, name: shown.extend((*lines, name)))
+    return shown
+
+
+def guarded(root: Path) -> Guard:
+    return read_config((root / ".phasekeeper/config.yaml").read_text()).guard
+
+
+def test_anybody_turns_a_guard_on_for_every_run_or_one(here, run, agreed):
+    task(here, "T1")
+    assert run("guard") == (0, "nothing is guarded here; `phasekeeper guard on` guards every run\n", "")
+    assert run("guard", "on", "T1")[0] == 0
+    assert guarded(here) == Guard((f"{TASKS}/T1",))
+    assert run("guard", "on", "T1", "--fail", "closed")[0] == 0
+    assert guarded(here) == Guard((f"{TASKS}/T1",), True)
+    code, out, _ = run("guard", "on", "--json")
+    assert (code, json.loads(out)["runs"], guarded(here).runs) == (0, [f"{TASKS}/T1"], (f"{TASKS}/T1", "**"))
+    assert agreed == []
+
+
+def test_only_a_person_has_less_guarded(here, run):
+    task(here, "T1")
+    run("guard", "on", "--fail", "closed")
+    before = (here / ".phasekeeper/config.yaml").read_bytes()
+    for words in (["off"], ["on", "--fail", "open"]):
+        code, _, err = run("guard", *words)
+        assert (code, "a decision is a person's" in err) == (1, True)
+    assert (here / ".phasekeeper/config.yaml").read_bytes() == before
+
+
+def test_a_person_sees_what_is_no_more_guarded(here, run, agreed):
+    for name in ("T1", "T2"):
+        task(here, name)
+        run("guard", "on", name)
+    assert run("guard", "off", "T1")[0] == 0
+    held_back = f"Assistants in {here} are no more held back by the gates of"
+    assert agreed == [held_back, f"  {TASKS}/T1", here.name]
+    assert guarded(here) == Guard((f"{TASKS}/T2",))
+    assert run("guard", "off")[0] == 0
+    assert guarded(here) == Guard()
+
+
+def test_a_run_that_is_guarded_with_others_is_narrowed_by_hand(here, run, agreed):
+    task(here, "T1")
+    run("guard", "on")
+    code, _, err = run("guard", "off", "T1")
+    assert (code, "is guarded by **, as others are; narrow it in .phasekeeper/config.yaml" in err) == (
+        2,
+        True,
+    )
+    assert "say on or off before" in run("guard", "--fail", "open")[2]
+    put(here / ".phasekeeper/config.yaml", "guard: {runs: []}\n")
+    assert "has errors" in run("guard", "off")[2]
+
+
+def test_a_guard_that_the_commit_has_still_counts(here, run, agreed):
+    git = (needs("git"), "-c", "user.name=A", "-c", "user.email=a@example.org")
+    task(here, "T1")
+    run("guard", "on")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "guarded"]):
+        subprocess.run([*git, *words], cwd=here, check=True)
+    run("guard", "off")
+    assert "that counts once it is committed" in run("guard")[1]

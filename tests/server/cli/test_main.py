@@ -505,13 +505,24 @@ def test_an_ambiguous_tail_names_all_that_fit(here, run):
     assert ".ai-tools-chain/task/T1, .ai-tools-chain/tasks/T1" in refused(run("can", "T1", "codegen"))
 
 
+def test_whether_a_file_may_be_written_is_told_like_a_step(here, run):
+    task(here, "T1")
+    code, out, _ = run("can", "T1", "--write", f"{TASKS}/T1/accept/decision.json")
+    assert (code, out.startswith("no: it holds a person's decision\ninstead: ask for it with")) == (1, True)
+    assert run("can", "T1", "--write", "src/a.py") == (0, "yes: this run says nothing against it\n", "")
+    code, out, _ = run("can", "T1", "--write", f"{TASKS}/T1/accept/decision.json", "--json")
+    assert (code, json.loads(out)["allowed"], json.loads(out)["gate"]) == (1, False, "")
+    for words in (["T1"], ["T1", "codegen", "--write", "a"]):
+        assert "say a step or --write FILE" in refused(run("can", *words))
+
+
 def test_an_unknown_step_names_those_there_are(here, run):
     task(here, "T1")
     said = refused(run("can", "T1", "deploy"))
     assert "artifact-pipeline has no phase or action 'deploy'; it has planning, plan_review," in said
 
 
-@pytest.mark.parametrize("words", [["status", "--jsn"], ["check", "--format", "xml"], ["can", "T1"]])
+@pytest.mark.parametrize("words", [["status", "--jsn"], ["check", "--format", "xml"], ["can"]])
 def test_wrong_words_are_wrong_use(here, run, words):
     code, out, err = run(*words)
     assert (code, out) == (2, "")
@@ -759,7 +770,7 @@ def greet(options) -> int:
 
 @pytest.mark.parametrize("command", catalog.COMMANDS, ids=lambda command: command.name)
 def test_every_command_is_there_to_be_imported(command):
-    if command.name not in ("lsp", "mcp"):
+    if command.name not in ("lsp", "mcp", "hook"):
         module, _, function = command.run.partition(":")
         assert callable(getattr(import_module(f"phasekeeper.server.cli.commands.{module}"), function))
 
