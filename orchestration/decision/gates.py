@@ -15,8 +15,14 @@ _MOST_KEPT = 2048
 
 
 def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
-    """Judge every gate of the workflow while the run is in a phase."""
-    return tuple(_gate_state(facts, gate, phase) for gate in facts.workflow.gates.values())
+    """Judge every gate of the workflow while the run is in a phase; one that no parameter asks for is none."""
+    configured = facts.workflow.configured_gates
+    gates = (
+        gate
+        for gate in facts.workflow.gates.values()
+        if gate.id not in configured or facts.holds(f"gates.{gate.id}.when", gate.when)
+    )
+    return tuple(_gate_state(facts, gate, phase) for gate in gates)
 
 
 def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:

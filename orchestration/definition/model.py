@@ -294,6 +294,15 @@ class Workflow:
         return frozenset(parameters | {".".join(path) for path in read if path[0] == "state"})
 
     @cached_property
+    def configured_gates(self) -> frozenset[str]:
+        """The gates that there are, or are not, by what parameters say alone."""
+        conditions = {gate.id: gate.when for gate in self.gates.values() if gate.when is not None}
+        read = {gate: self.paths_behind(condition) for gate, condition in conditions.items()}
+        return frozenset(
+            gate for gate, paths in read.items() if paths and all(path[0] == "parameters" for path in paths)
+        )
+
+    @cached_property
     def plan(self) -> Artifact | None:
         """The artifact that is the run's plan, if the workflow has one."""
         return next((artifact for artifact in self.artifacts.values() if artifact.kind in DIALECTS), None)
