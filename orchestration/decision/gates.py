@@ -15,7 +15,7 @@ _MOST_KEPT = 2048
 
 
 def gate_states(facts: RunFacts, phase: Phase) -> tuple[GateState, ...]:
-    """Judge every gate of the workflow while the run is in a phase; one that no parameter asks for is none."""
+    """Judge every gate of the workflow while the run is in a phase, if parameters ask for it."""
     configured = facts.workflow.configured_gates
     gates = (
         gate

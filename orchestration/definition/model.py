@@ -111,9 +111,7 @@ class Phase(StateWriter):
     skip_because: Template | None = key(TEMPLATE, "why it is passed over")
     brings: Brings | None = key(struct("brings"), _BRINGS)
     judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
-    read_only: Expression | None = key(
-        cel("strings"), "paths and globs of files that nobody edits while it is at hand; /x is from the root"
-    )
+    read_only: Expression | None = key(cel("strings"), "paths of files that nobody edits while it is at hand")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,10 +294,9 @@ class Workflow:
     @cached_property
     def configured_gates(self) -> frozenset[str]:
         """The gates that there are, or are not, by what parameters say alone."""
-        conditions = {gate.id: gate.when for gate in self.gates.values() if gate.when is not None}
-        read = {gate: self.paths_behind(condition) for gate, condition in conditions.items()}
+        read = {gate.id: self.paths_behind(gate.when) for gate in self.gates.values() if gate.when}
         return frozenset(
-            gate for gate, paths in read.items() if paths and all(path[0] == "parameters" for path in paths)
+            gate for gate, paths in read.items() if {path[0] for path in paths} == {"parameters"}
         )
 
     @cached_property

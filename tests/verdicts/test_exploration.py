@@ -33,52 +33,61 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
     assert result.violations
 
 
-# Histories that broke a rule once, as long explorations shrank them.
-FOUND = [
-    (
-        "master-plan",
-        "edit: all marks|report: 4b fail 02|edit: no journal|report: 5a pass|person: adopts|report: 6 ok",
-    ),
-    (
-        "phase-loop",
-        (
-            "honest: up to quality|report: quality error|edit: two passes|edit: gates green"
-            "|person: accepts the state"
-            "|edit: another iteration|edit: gates skipped|edit: phase evaluate|lie: evaluate"
-        ),
-    ),
-    (
-        "component-design",
-        (
-            "edit: SpawnComponentDesignSessions was ok|honest: components|edit: SpawnReviewSession was ok"
-            "|honest: review|honest: finalizes|edit: SpawnReviewSession was ok|report: SpawnReviewSession ok"
-            "|edit: the newest interaction only"
-        ),
-    ),
-    (
-        "component-design",
-        (
-            "person: moves on to Finalize|honest: finalizes|edit: Finalize was ok"
-            "|edit: the newest interaction only"
-            "|edit: Initialize was ok|person: moves on to Finalize"
-        ),
-    ),
-    (
-        "component-design",
-        (
-            "report: Initialize ok|edit: no journal|edit: only a was announced"
-            "|edit: SpawnReviewSession was ok"
-            "|report: SpawnReviewSession ok, a lie|child a: ends"
-        ),
-    ),
-]
+# Histories that broke a rule once, as long explorations shrank them; a move a line.
+FOUND = """
+master-plan
+edit: all marks
+report: 4b fail 02
+edit: no journal
+report: 5a pass
+person: adopts
+report: 6 ok
+
+phase-loop
+honest: up to quality
+report: quality error
+edit: two passes
+edit: gates green
+person: accepts the state
+edit: another iteration
+edit: gates skipped
+edit: phase evaluate
+lie: evaluate
+
+component-design
+edit: SpawnComponentDesignSessions was ok
+honest: components
+edit: SpawnReviewSession was ok
+honest: review
+honest: finalizes
+edit: SpawnReviewSession was ok
+report: SpawnReviewSession ok
+edit: the newest interaction only
+
+component-design
+person: moves on to Finalize
+honest: finalizes
+edit: Finalize was ok
+edit: the newest interaction only
+edit: Initialize was ok
+person: moves on to Finalize
+
+component-design
+report: Initialize ok
+edit: no journal
+edit: only a was announced
+edit: SpawnReviewSession was ok
+report: SpawnReviewSession ok, a lie
+child a: ends
+"""
 
 
-@pytest.mark.parametrize(("name", "moves"), FOUND)
-def test_what_was_talked_open_once_stays_shut(name: str, moves: str) -> None:
+@pytest.mark.parametrize("found", FOUND.strip().split("\n\n"))
+def test_what_was_talked_open_once_stays_shut(found: str) -> None:
+    name, *moves = found.splitlines()
     model = MODELS[name]
     history, broken = begun(model), []
-    for move in moves.split("|"):
+    for move in moves:
         history = moved(model, history, move)
         broken += history.broken()
     assert broken == []
