@@ -258,15 +258,11 @@ class Workflow:
     before: tuple[Rule, ...] = key(_RULES, "rules tried before the phase's own, in every phase")
     phases: Mapping[str, Phase] = key(map_of(struct("phase")), "the phases, in order", required=True)
     otherwise: tuple[Rule, ...] = key(_RULES, "rules tried after the phase's own")
-    actions: Mapping[str, Action] = key(
-        map_of(struct("action")), "things done inside a phase that are no phases"
-    )
+    actions: Mapping[str, Action] = key(map_of(struct("action")), "what is done inside a phase and is none")
     action_aliases: Mapping[str, str] = key(map_of(TEXT), "other spellings of actions")
     questions: Mapping[str, Question] = key(map_of(struct("question")), "what only a person can answer")
     gates: Mapping[str, Gate] = key(map_of(struct("gate")), "criteria that must hold after a phase")
-    progress: ProgressCounts | None = key(
-        struct("progress"), "how much is done; without it the tasks of the plan"
-    )
+    progress: ProgressCounts | None = key(struct("progress"), "how much is done; else the plan's tasks")
     notes: Mapping[str, Note] = key(map_of(struct("note")), "text shown with the next step")
     new: NewRun | None = key(struct("new"), "how a run begins: its folder and first files")
     effects: Mapping[str, tuple[Write, ...]] = key(
