@@ -18,8 +18,7 @@ from pygls.exceptions import JsonRpcException
 
 from ..live.engine import Engine
 from .features import code_actions, command_offers, completion, hover, navigation
-from .features.command_offers import CommandName
-from .requests.checks import CHECK_REQUESTS, run_gate_checks
+from .requests.checks import CHECK_COMMANDS, CHECK_REQUESTS
 from .requests.commands import COMMANDS, execute
 from .requests.read import READ_REQUESTS
 from .requests.write import WRITE_REQUESTS
@@ -61,7 +60,7 @@ async def serve_lsp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
         server.feature(method, feature.options)(_guard(method, answer))
     for name, request in {**READ_REQUESTS, **WRITE_REQUESTS, **CHECK_REQUESTS}.items():
         server.feature(name)(_guard(name, partial(request, connection)))
-    for name, command in {**COMMANDS, CommandName.RUN_CHECKS: run_gate_checks}.items():
+    for name, command in {**COMMANDS, **CHECK_COMMANDS}.items():
         server.command(name)(_guard(name, partial(execute, connection, command)))
 
     def end_input() -> None:

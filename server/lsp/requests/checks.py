@@ -24,6 +24,7 @@ from ...checks.check_process import CheckRunError, Event, Outcome, event_words
 from ...checks.present import TrustQuestion, allow, open_questions
 from ...checks.trust import TrustError
 from ...workspace.workspace import Workspace
+from ..features.command_offers import CommandName
 from ..session.connection import Connection
 from ..view.root_view import RootView
 from .dialogs import choose
@@ -200,6 +201,7 @@ async def run_checks(connection: Connection, view: RootView, params: Parameters)
     return {"outcomes": [{name: each[name] for name in members} for each in outcomes]}
 
 
+CHECK_COMMANDS = {CommandName.RUN_CHECKS: run_gate_checks}
 CHECK_REQUESTS = {
     "phasekeeper/gateChecks": partial(answer_write, gate_checks),
     "phasekeeper/trustCheck": partial(answer_write, trust_check),

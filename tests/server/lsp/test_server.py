@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from phasekeeper.server.lsp import server
 from phasekeeper.server.lsp.features.command_offers import CommandName
-from phasekeeper.server.lsp.requests import commands
+from phasekeeper.server.lsp.requests import checks, commands
 from phasekeeper.server.lsp.server import Feature
 
 from tests.roots import task
@@ -54,4 +54,4 @@ def test_a_command_that_is_added_to_the_table_is_carried_out(root, monkeypatch):
 
 
 def test_every_command_that_is_offered_can_be_carried_out():
-    assert set(commands.COMMANDS) == set(CommandName)
+    assert {*commands.COMMANDS, *checks.CHECK_COMMANDS} == {*CommandName}
