@@ -28,7 +28,7 @@ from ...workspace.workspace import Workspace
 from ..confirm import confirm
 from ..output import OK, REFUSED, print_json
 from ..selection import definitions_of, open_workspaces
-from .assistant_rules import fences
+from ..assistant_rules import fences
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL_NAME} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""

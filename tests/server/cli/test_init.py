@@ -16,7 +16,7 @@ from phasekeeper.orchestration.definition.root_config import Guard, read_config
 from phasekeeper.orchestration.vfs.glob import fits
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.cli.commands import init
-from phasekeeper.server.cli.commands.assistant_rules import (
+from phasekeeper.server.cli.assistant_rules import (
     CODEX,
     DECISIONS,
     FENCES,

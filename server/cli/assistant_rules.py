@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ....orchestration.definition.model import Workflow
-from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
-from ...store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
-from ...store.lock import HOLDER, LOCK
-from ..catalog import decisions
+from ...orchestration.definition.model import Workflow
+from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
+from ..store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
+from ..store.lock import HOLDER, LOCK
+from .catalog import decisions
 
 DECISIONS = decisions()
 _PYTHONS = ("python", "python3")

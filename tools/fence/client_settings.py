@@ -1,0 +1,172 @@
+"""Settings that put a fence up in each client: our hooks in its own file, beside all that stands there.
+
+Pure: texts to texts. Ours are known by their command or their server, so that they can be taken out again and
+are never written twice. What a guard that fails closed needs is each client's own: Claude's `onFailure`,
+Cursor's `failClosed`; Copilot denies when a hook's process fails; Codex and Gemini only when it exits with 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...orchestration.formats.json_edits import set_values
+from ...orchestration.formats.json_text import read_json
+from .hook_input import HookClient
+from .tool_calls import OWN_SERVER
+
+_Hooks = Mapping[str, Sequence[Mapping[str, Any]]]
+_SECONDS = 10
+"""A hook is given up after so long; one takes milliseconds."""
+
+
+class ClientSettings(NamedTuple):
+    """Where a client has its hooks, from the root, and those that it gets; `more` is what stands there too."""
+
+    path: str
+    hooks: Callable[[bool], _Hooks]
+    more: Mapping[str, Any] = {}
+
+
+def with_hooks(text: str, client: HookClient, fails_closed: bool) -> str:
+    """The text of a client's settings with our hooks, and nothing else changed. "" is a file that is not there.
+
+    Raises ValueError for a text that is no JSON object, or whose hooks are no lists.
+    """
+    settings = SETTINGS[client]
+    before = text if text.strip() else "{}\n"
+    events = _events(before)
+    changes: list[tuple[tuple[str | int, ...], object]] = [
+        ((key,), value) for key, value in settings.more.items() if key not in _object(before)
+    ]
+    for event, ours in settings.hooks(fails_closed).items():
+        others = [entry for entry in events.get(event, ()) if not is_ours(entry)]
+        changes.append((("hooks", event), [*others, *ours]))
+    return set_values(before, changes)
+
+
+def without_hooks(text: str, client: HookClient) -> str:
+    """The text without our hooks; an event without any other keeps an empty list. Raises ValueError."""
+    if not text.strip():
+        return text
+    events = _events(text)
+    ours = {event: entries for event, entries in events.items() if any(map(is_ours, entries))}
+    left = {event: [each for each in entries if not is_ours(each)] for event, entries in ours.items()}
+    return set_values(text, [(("hooks", event), entries) for event, entries in left.items()])
+
+
+def is_ours(entry: object) -> bool:
+    """True for an entry of an event that is one of our hooks, in any of the forms there are."""
+    if not isinstance(entry, dict):
+        return False
+    nested = entry.get("hooks")
+    if isinstance(nested, list):
+        return bool(nested) and all(map(is_ours, nested))
+    words = [entry.get(key) for key in ("command", "bash", "server")]
+    return any(
+        isinstance(word, str) and (word == OWN_SERVER or f"{OWN_SERVER} hook " in word) for word in words
+    )
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    data = read_json(text).data
+    if not isinstance(data, dict):
+        raise ValueError("it is no JSON object")
+    return data
+
+
+def _events(text: str) -> Mapping[str, list[Any]]:
+    hooks = _object(text).get("hooks", {})
+    if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
+        raise ValueError("hooks is no object of lists")
+    return hooks
+
+
+# ---- the clients --------------------------------------------------------------------------------
+
+
+def _command(client: str, event: str) -> str:
+    return f"{OWN_SERVER} hook {client} {event}"
+
+
+def _tool(client: str, event: str, *fields: str) -> dict[str, Any]:
+    """A hook that calls our connected server's tool, which the program fills with fields of the event."""
+    sent = {"client": client, "event": event}
+    sent |= {field: f"${{{field}}}" for field in ("session_id", "cwd", *fields)}
+    return {"type": "mcp_tool", "server": OWN_SERVER, "tool": "hook", "input": sent, "timeout": _SECONDS}
+
+
+def _claude(fails_closed: bool) -> _Hooks:
+    # At the start of a session the server is not connected yet.
+    start = {"type": "command", "command": _command("claude", "SessionStart"), "timeout": _SECONDS}
+    closed = {"onFailure": "block"} if fails_closed else {}
+    call = _tool("claude", "PreToolUse", "tool_name", "tool_input") | closed
+    changed = _tool("claude", "ConfigChange", "file_path") | closed
+    stop = _tool("claude", "Stop", "background_tasks")
+    return {
+        "SessionStart": [{"hooks": [start]}],
+        "PreToolUse": [{"matcher": "*", "hooks": [call]}],
+        "ConfigChange": [{"hooks": [changed]}],
+        "Stop": [{"hooks": [stop]}],
+    }
+
+
+def _codex(fails_closed: bool) -> _Hooks:
+    call: dict[str, Any] = _tool("codex", "PreToolUse", "tool_name", "tool_input")
+    if fails_closed:
+        # A tool's hook lets the call through where its server is not there; a command that fails is no denial.
+        command = _command("codex", "PreToolUse")
+        failing = "{ echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
+        call = {"type": "command", "command": f"{command} || {failing}", "timeout": _SECONDS}
+    return {
+        "SessionStart": [{"hooks": [_tool("codex", "SessionStart")]}],
+        "PreToolUse": [{"matcher": "*", "hooks": [call]}],
+        "Stop": [{"hooks": [_tool("codex", "Stop")]}],
+    }
+
+
+def _gemini(fails_closed: bool) -> _Hooks:
+    def hook(event: str, more: str = "") -> list[dict[str, Any]]:
+        named = {"type": "command", "name": OWN_SERVER, "command": f"{_command('gemini', event)}{more}"}
+        return [{"matcher": "*", "hooks": [named | {"timeout": _SECONDS * 1000}]}]
+
+    failing = " || { echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
+    return {
+        "SessionStart": hook("SessionStart"),
+        "BeforeTool": hook("BeforeTool", failing if fails_closed else ""),
+        "AfterAgent": hook("AfterAgent"),
+    }
+
+
+def _copilot(fails_closed: bool) -> _Hooks:
+    def hook(event: str, more: str = "") -> list[dict[str, Any]]:
+        command = f"{_command('copilot', event)}{more}"
+        return [{"type": "command", "bash": command, "powershell": command, "timeoutSec": _SECONDS}]
+
+    # A process that fails denies, so an open guard says that it has not failed.
+    return {
+        "sessionStart": hook("sessionStart"),
+        "preToolUse": hook("preToolUse", "" if fails_closed else " || true"),
+        "agentStop": hook("agentStop"),
+    }
+
+
+def _cursor(fails_closed: bool) -> _Hooks:
+    def hook(event: str, **more: Any) -> list[dict[str, Any]]:
+        return [{"command": _command("cursor", event), "timeout": _SECONDS, **more}]
+
+    closed = {"failClosed": True} if fails_closed else {}
+    return {
+        "sessionStart": hook("sessionStart"),
+        "preToolUse": hook("preToolUse", **closed),
+        "stop": hook("stop", loop_limit=3),
+    }
+
+
+SETTINGS: Mapping[HookClient, ClientSettings] = {
+    HookClient.CLAUDE: ClientSettings(".claude/settings.json", _claude),
+    HookClient.CODEX: ClientSettings(".codex/hooks.json", _codex),
+    HookClient.GEMINI: ClientSettings(".gemini/settings.json", _gemini),
+    HookClient.COPILOT: ClientSettings(".github/hooks/phasekeeper.json", _copilot, {"version": 1}),
+    HookClient.CURSOR: ClientSettings(".cursor/hooks.json", _cursor, {"version": 1}),
+}
