@@ -57,6 +57,7 @@ _HTTP = "serve assistants over HTTP on this machine, too (default port: 7425)"
 _DEMO = Path("phasekeeper-demo")
 _ASSISTANTS = ("claude", "codex", "cursor", "gemini")
 _CLIENTS = ("claude", "codex", "gemini", "copilot", "cursor")
+_PROGRAMS = (*_CLIENTS, "git", "github")
 _FOR = f"deny decisions to these: {', '.join(_ASSISTANTS)}"
 
 # ---- the table --------------------------------------------------------------------------------
@@ -261,6 +262,16 @@ COMMANDS: list[CommandEntry] = [
         several("--for", "ASSISTANT", _FOR, dest="assistants", choices=_ASSISTANTS),
         _ROOT,
         more=texts.INIT,
+    ),
+    command(
+        "install",
+        "fences in assistants, git and builds, each in its program's own file",
+        "install:install",
+        word("programs", f"which: {', '.join(_PROGRAMS)}", nargs="+", choices=_PROGRAMS),
+        flag("--undo", "take out what this command wrote"),
+        flag("--yes", "write without asking"),
+        _ROOT,
+        more=texts.INSTALL,
     ),
     command(
         "verify",

@@ -142,3 +142,14 @@ where there is one.
 
 exit codes: 0, 2 a refusal (where the guard fails closed and there is no verdict)
 """
+INSTALL = """\
+Shows what it will write, as a difference, and asks. What stands in a file stays:
+  claude, codex, gemini, copilot, cursor   hooks that ask before each call of a tool;
+                                           they refuse what guarded runs forbid
+  git       .git/hooks/pre-commit and pre-push: failed gates stop a commit or push
+  github    .github/workflows/phasekeeper.yml: measures, then asks the gates
+
+exit codes: 0 done, 1 something was left alone, 2 wrong use
+
+example: phasekeeper install claude git
+"""

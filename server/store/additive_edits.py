@@ -15,12 +15,16 @@ from .folder import StoreError, as_store_error, open_folder, read_file
 
 
 class PlannedFile(NamedTuple):
-    """A file to be written: `added` are the lines that people are shown. `before` None: a new file."""
+    """A file to be written: `added` are the lines that people are shown.
+
+    `before` None is a new file, `after` None one that is removed. `mode` is that of a new one.
+    """
 
     path: str
     before: bytes | None
-    after: bytes
+    after: bytes | None
     added: tuple[str, ...]
+    mode: int | None = None
 
 
 class SkippedFile(NamedTuple):
@@ -83,8 +87,12 @@ def write_planned(root: Path, change: PlannedFile) -> None:
     folder_path, _, name = change.path.rpartition("/")
     with as_store_error(change.path), open_folder(root, folder_path, create=True) as folder:
         if folder.read(name) != change.before:
-            raise StoreError(f"{change.path} was changed meanwhile; run `phasekeeper init` again")
+            raise StoreError(f"{change.path} was changed meanwhile; run this again")
+        if change.after is None:
+            folder.remove(name)
+            folder.sync()
+            return
         status = folder.status(name)
         temporary = f".{name}.phasekeeper-init.tmp"
-        folder.put(name, temporary, change.after, status.st_mode & 0o777 if status else None)
+        folder.put(name, temporary, change.after, status.st_mode & 0o777 if status else change.mode)
         folder.sync()

@@ -21,7 +21,7 @@ _SECONDS = 10
 
 
 class ClientSettings(NamedTuple):
-    """Where a client has its hooks, from the root, and those that it gets; `more` is what stands there too."""
+    """Where a client has its hooks, from the root, and those that it gets; `more` is what else it needs."""
 
     path: str
     hooks: Callable[[bool], _Hooks]
@@ -29,7 +29,7 @@ class ClientSettings(NamedTuple):
 
 
 def with_hooks(text: str, client: HookClient, fails_closed: bool) -> str:
-    """The text of a client's settings with our hooks, and nothing else changed. "" is a file that is not there.
+    """The text of a client's settings with our hooks, and nothing else changed; "" is no file yet.
 
     Raises ValueError for a text that is no JSON object, or whose hooks are no lists.
     """
@@ -46,12 +46,18 @@ def with_hooks(text: str, client: HookClient, fails_closed: bool) -> str:
 
 
 def without_hooks(text: str, client: HookClient) -> str:
-    """The text without our hooks; an event without any other keeps an empty list. Raises ValueError."""
+    """The text without our hooks, "" where nothing else stands in it. Raises ValueError.
+
+    An event without any other hook keeps an empty list.
+    """
     if not text.strip():
         return text
     events = _events(text)
     ours = {event: entries for event, entries in events.items() if any(map(is_ours, entries))}
     left = {event: [each for each in entries if not is_ours(each)] for event, entries in ours.items()}
+    others = _object(text).keys() - {"hooks", *SETTINGS[client].more}
+    if ours and not others and not any((events | left).values()):
+        return ""
     return set_values(text, [(("hooks", event), entries) for event, entries in left.items()])
 
 
@@ -75,7 +81,7 @@ def _object(text: str) -> Mapping[str, Any]:
     return data
 
 
-def _events(text: str) -> Mapping[str, list[Any]]:
+def _events(text: str) -> dict[str, list[Any]]:
     hooks = _object(text).get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
         raise ValueError("hooks is no object of lists")
@@ -114,7 +120,7 @@ def _claude(fails_closed: bool) -> _Hooks:
 def _codex(fails_closed: bool) -> _Hooks:
     call: dict[str, Any] = _tool("codex", "PreToolUse", "tool_name", "tool_input")
     if fails_closed:
-        # A tool's hook lets the call through where its server is not there; a command that fails is no denial.
+        # A tool's hook lets a call through where its server is not there, and so does a command that fails.
         command = _command("codex", "PreToolUse")
         failing = "{ echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
         call = {"type": "command", "command": f"{command} || {failing}", "timeout": _SECONDS}
@@ -139,16 +145,14 @@ def _gemini(fails_closed: bool) -> _Hooks:
 
 
 def _copilot(fails_closed: bool) -> _Hooks:
-    def hook(event: str, more: str = "") -> list[dict[str, Any]]:
-        command = f"{_command('copilot', event)}{more}"
+    # A process that fails denies, so an open guard says that it has not failed.
+    end = "" if fails_closed else "; exit 0"
+
+    def hook(event: str) -> list[dict[str, Any]]:
+        command = f"{_command('copilot', event)}{end}"
         return [{"type": "command", "bash": command, "powershell": command, "timeoutSec": _SECONDS}]
 
-    # A process that fails denies, so an open guard says that it has not failed.
-    return {
-        "sessionStart": hook("sessionStart"),
-        "preToolUse": hook("preToolUse", "" if fails_closed else " || true"),
-        "agentStop": hook("agentStop"),
-    }
+    return {event: hook(event) for event in ("sessionStart", "preToolUse", "agentStop")}
 
 
 def _cursor(fails_closed: bool) -> _Hooks:

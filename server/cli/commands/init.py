@@ -25,10 +25,10 @@ from ...store.lock import HOLDER, LOCK
 from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
+from ..assistant_rules import fences
 from ..confirm import confirm
 from ..output import OK, REFUSED, print_json
 from ..selection import definitions_of, open_workspaces
-from ..assistant_rules import fences
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL_NAME} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""

@@ -15,7 +15,6 @@ import pytest
 from phasekeeper.orchestration.definition.root_config import Guard, read_config
 from phasekeeper.orchestration.vfs.glob import fits
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.cli.commands import init
 from phasekeeper.server.cli.assistant_rules import (
     CODEX,
     DECISIONS,
@@ -25,6 +24,7 @@ from phasekeeper.server.cli.assistant_rules import (
     decision_files,
     gemini_policies,
 )
+from phasekeeper.server.cli.commands import init
 from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
