@@ -349,8 +349,3 @@ COMMANDS: list[CommandEntry] = [
         word("dir", f"a new folder ({_DEMO})", nargs="?", type=Path, default=_DEMO),
     ),
 ]
-
-
-def decisions() -> list[str]:
-    """The commands by which a person decides, in their order."""
-    return [each.name for each in COMMANDS if each.run.startswith("decide:") or each.run == "verify:trust"]

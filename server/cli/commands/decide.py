@@ -1,6 +1,6 @@
 """The commands by which a person decides. Each is confirmed on a terminal, and nothing gets round that.
 
-The catalogue takes every command of this module for one that assistants are denied (`assistant_rules`).
+The commands of this module are denied to assistants (`fence/assistant_rules`).
 """
 
 from __future__ import annotations

@@ -19,13 +19,13 @@ from ....orchestration.definition.root_config import PATH as CONFIG_PATH
 from ....orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ....orchestration.sanitize import plain
 from ....tools.run_names import find_run
+from ...fence.assistant_rules import fences
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, write_planned
 from ...store.folder import read_file
 from ...store.lock import HOLDER, LOCK
 from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
-from ..assistant_rules import fences
 from ..confirm import confirm
 from ..output import OK, REFUSED, print_json
 from ..selection import definitions_of, open_workspaces

@@ -14,11 +14,11 @@ from pathlib import Path
 from ....orchestration.sanitize import plain
 from ....tools.fence.client_settings import SETTINGS, with_hooks, without_hooks
 from ....tools.fence.hook_input import HookClient
+from ...fence.assistant_rules import FENCES, fences
 from ...store.additive_edits import PlannedFile, SkippedFile, write_planned
 from ...store.folder import read_file
 from ...terminal.lines import Line, Part, print_errors, print_lines
 from ...workspace.workspace import Workspace
-from ..assistant_rules import FENCES, fences
 from ..output import OK, REFUSED
 from ..selection import definitions_of, open_workspaces
 

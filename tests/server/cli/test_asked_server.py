@@ -17,6 +17,7 @@ from phasekeeper.server.cli import catalog
 from phasekeeper.server.connector import command_call, handshake
 from phasekeeper.server.connector.command_call import CODE, COMMANDS, READING, STDOUT, WRITING, frame
 from phasekeeper.server.connector.handshake import GreetingRefused
+from phasekeeper.server.fence.assistant_rules import DECISIONS
 
 from tests.roots import EXAMPLES, TASKS, put, task
 from tests.server.cli.served import WITHOUT_ENGINE, Served, on_terminal
@@ -71,7 +72,7 @@ def test_every_command_that_the_server_carries_out_is_compared_and_can_look_itse
         if any("--cold" in argument.names for argument in entry.arguments)
     }
     assert offering == COMMANDS
-    assert not WRITING & {name.split()[-1] for name in catalog.decisions()}
+    assert not WRITING & {name.split()[-1] for name in DECISIONS}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ import pytest
 from phasekeeper.orchestration.definition.root_config import Guard, read_config
 from phasekeeper.orchestration.vfs.glob import fits
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
-from phasekeeper.server.cli.assistant_rules import (
+from phasekeeper.server.cli import catalog
+from phasekeeper.server.cli.commands import init
+from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
+from phasekeeper.server.fence.assistant_rules import (
     CODEX,
     DECISIONS,
     FENCES,
@@ -24,8 +27,6 @@ from phasekeeper.server.cli.assistant_rules import (
     decision_files,
     gemini_policies,
 )
-from phasekeeper.server.cli.commands import init
-from phasekeeper.server.cli.commands.init import ATTRIBUTES, IGNORED
 from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
@@ -315,6 +316,11 @@ def answered(here) -> Iterator[object]:
 def test_a_person_at_the_terminal_is_asked(here, answered, words, code, there):
     assert answered(words) == code
     assert (here / ".gitignore").exists() is there
+
+
+def test_every_command_of_a_person_is_denied() -> None:
+    personal = [each for each in catalog.COMMANDS if each.run.startswith("decide:")]
+    assert (*(each.name for each in personal), "trust") == DECISIONS
 
 
 # ---- guard --------------------------------------------------------------------------------------

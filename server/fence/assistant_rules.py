@@ -14,9 +14,9 @@ from ...orchestration.definition.model import Workflow
 from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
 from ..store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
 from ..store.lock import HOLDER, LOCK
-from .catalog import decisions
 
-DECISIONS = decisions()
+DECISIONS = ("answer", "approve", "resolve", "adopt", "override", "trust")
+"""The commands by which a person decides; a test compares them with the catalogue."""
 _PYTHONS = ("python", "python3")
 _WHY = "a person decides: show the question with `phasekeeper questions`, and wait"
 # What only Phasekeeper and people write, of the root and of each run. The sessions beside it are work
