@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import getitem
@@ -55,6 +55,20 @@ def known_behind(
     nearest = _nearest_behind(values, known)
     new = ((names, name) for names, name in nearest.items() if name and names not in known)
     return {names: name for names, name in new if _is_element(declared, names)}
+
+
+def merge_orders(written: Iterable[_Names], counted: Iterable[_Names]) -> list[_Names]:
+    """The names of both, as the first has them; those that the second adds before what follows them there."""
+    present = dict.fromkeys(written)
+    ahead: dict[_Names, list[_Names]] = {}
+    waiting: list[_Names] = []
+    for names in counted:
+        if names in present:
+            ahead[names], waiting = waiting, []
+        else:
+            waiting.append(names)
+    merged = [each for names in present for each in (*ahead.get(names, ()), names)]
+    return [*merged, *waiting]
 
 
 def moved_elements(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..definition.ratchets import is_same_value
@@ -11,7 +10,13 @@ from ..journal.baseline import MOST_VALUES
 from ..journal.journal import Record
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE, Snapshot
-from ..snapshot.state_ratchets import committed_digest, known_behind, moved_elements, state_values
+from ..snapshot.state_ratchets import (
+    committed_digest,
+    known_behind,
+    merge_orders,
+    moved_elements,
+    state_values,
+)
 from ..states import RecordKind
 
 _Entries = list[dict[str, Any]]
@@ -37,14 +42,12 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
             each for each in {**filed, **written} if not is_same_value(filed.get(each), written.get(each))
         )
         both = {**counted, **{each: written.get(each) for each in changed}}
-        # In the order of the file, then what an edit took away.
-        kept: Mapping[Any, Any] = {**{each: both[each] for each in written if each in both}, **both}
+        # In the order of the file, with what an edit took away where it is put back.
+        kept = {each: both[each] for each in merge_orders(written, both) if each in both}
         known = snapshot.baseline.state
         new = (each for each in kept if each not in known or not is_same_value(kept[each], known[each]))
-        # What is put back stands in the state as it counts alone, unless the command wrote it.
-        behind = known_behind(declared, written, known) | known_behind(declared, counted, known)
-        places = {each: {"before": name} for each, name in behind.items()}
-        moved = moved_elements(declared, written, known)
+        places = {each: {"before": name} for each, name in known_behind(declared, kept, known).items()}
+        moved = moved_elements(declared, kept, known)
         differing = [{"path": [*each], "value": kept[each], "before": name} for each, name in moved.items()]
         differing += ({"path": [*each], "value": kept[each], **places.get(each, {})} for each in new)
     for name, parameter in facts.workflow.parameters.items():

@@ -79,6 +79,15 @@ edit: only a was announced
 edit: SpawnReviewSession was ok
 report: SpawnReviewSession ok, a lie
 child a: ends
+
+component-design
+edit: SpawnComponentDesignSessions was ok
+honest: components
+honest: review
+edit: no interactions
+edit: Finalize was a success
+edit: Finalize was ok
+report: Finalize warning
 """
 
 
