@@ -43,7 +43,8 @@ def explain(trace: EvaluationTrace) -> tuple[ExplanationEntry, ...]:
     """All places looked at, in the order of evaluation, each once."""
     rule, facts = trace.decision.rule, trace.facts
     collector, ways = EvidenceCollector(facts), _ways(facts)
-    checks = {gate.id: CheckCollector(facts.facts_of_phase(gate.after)) for gate in trace.evaluation.gates}
+    gates = facts.workflow.gates.values()
+    checks = {gate.id: CheckCollector(facts.facts_of_phase(gate.after)) for gate in gates}
     checks[""] = CheckCollector(facts)
     bases = {
         f"gates.{gate.id}.criteria[{number}]": criterion.basis

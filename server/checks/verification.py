@@ -115,8 +115,9 @@ class Verification:
                     for future in done:
                         del running[future]
                         yield future.result()
-            finally:
+            except BaseException:
                 self.stop.set()
+                raise
 
     def _run_locked(self, each: PresentCheck, again: bool) -> CheckOutcome:
         name = each.check.name
