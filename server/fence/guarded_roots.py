@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +23,17 @@ class TooManyRuns(Exception):  # noqa: N818 - said to assistants as it is
     """It cannot be told which of many runs a call concerns; the text says what to do first."""
 
 
+KnownRuns = Callable[[Path], Collection[str] | None]
+"""The runs of a root, by who has them at hand; None where they have to be looked for."""
+
+
 @dataclass(frozen=True)
 class GuardedRoot:
-    """A root in which some runs are guarded."""
+    """A root in which some runs are guarded. `known` are its runs, where a server knows them."""
 
     workspace: Workspace
     guard: Guard
+    known: Collection[str] | None = None
 
     @property
     def path(self) -> Path:
@@ -50,13 +55,19 @@ class GuardedRoot:
 
     def all_traces(self) -> list[EvaluationTrace]:
         """All guarded runs, evaluated. Raises TooManyRuns."""
-        matches = [match for match in self.workspace.matches if self.guard.covers(match.run)]
-        if len(matches) > MOST_RUNS:
+        runs = self._guarded_runs
+        if len(runs) > MOST_RUNS:
             raise TooManyRuns(
-                f"{len(matches)} runs are guarded in {self.path.name}, and it is not known on which you work:"
+                f"{len(runs)} runs are guarded in {self.path.name}, and it is not known on which you work:"
                 " call next_step with its name first"
             )
-        return self._look(matches)
+        return self._look(match for run in runs if (match := self.workspace.match(run)))
+
+    @property
+    def _guarded_runs(self) -> list[str]:
+        # Looking for the runs of a root reads a file of each: too much for each call of a tool.
+        runs = self.known if self.known is not None else [match.run for match in self.workspace.matches]
+        return [run for run in runs if self.guard.covers(run)]
 
     def _look(self, matches: Iterable[Match]) -> list[EvaluationTrace]:
         each_once = {match.run: match for match in matches if self.guard.covers(match.run)}
@@ -65,18 +76,18 @@ class GuardedRoot:
     def named_run(self, name: str) -> str:
         """The run that an assistant names, or the only guarded one; "" where that cannot be told."""
         if not name:
-            matches = [match.run for match in self.workspace.matches if self.guard.covers(match.run)]
-            return matches[0] if len(matches) == 1 else ""
+            runs = self._guarded_runs
+            return runs[0] if len(runs) == 1 else ""
         last = name.rstrip("/").rpartition("/")[2]
         with suppress(NoSuchRun):
             return find_run([match.run for match in self.workspace.discover_named(last).matches], name)
         return ""
 
 
-def guarded_roots(folder: Path) -> list[GuardedRoot]:
+def guarded_roots(folder: Path, known: KnownRuns = lambda _: None) -> list[GuardedRoot]:
     """The root of a folder and the projects in it, as far as runs are guarded there.
 
     Raises UsageError for a folder that does not exist.
     """
     workspaces = open_path(folder).workspaces
-    return [GuardedRoot(each, each.guard) for each in workspaces if each.guard.runs]
+    return [GuardedRoot(each, each.guard, known(each.root)) for each in workspaces if each.guard.runs]

@@ -30,31 +30,35 @@ from ...tools.fence.verdict import (
 from ..version import PROGRAM
 from ..workspace.apply import StoreError, apply_command
 from ..workspace.roots import UsageError
-from .guarded_roots import GuardedRoot, TooManyRuns, guarded_roots
+from .guarded_roots import GuardedRoot, KnownRuns, TooManyRuns, guarded_roots
 from .sessions import SessionStore, sessions_folder
 
 _BINDING = re.compile(r"\bphasekeeper\s+(?:report|claim)\s+([^\s;&|-][^\s;&|]*)")
 """A command by which a session says on which run it works."""
 
 
-def answer_bytes(client: str, event: str, folder: str, sent: bytes) -> HookOutput:
+def answer_bytes(
+    client: str, event: str, folder: str, sent: bytes, known: KnownRuns = lambda _: None
+) -> HookOutput:
     """The answer to what a hook of a client has on stdin. `folder` is where the hook runs."""
     if client not in set(HookClient):
-        known = ", ".join(HookClient)
-        return HookOutput(stderr=f"there is no client {client!r} here; there are {known}\n", code=1)
+        names = ", ".join(HookClient)
+        return HookOutput(stderr=f"there is no client {client!r} here; there are {names}\n", code=1)
     try:
         payload: object = json.loads(sent.decode("utf-8", "replace") or "{}")
     except (ValueError, RecursionError):
         payload = {}
     read = read_event(HookClient(client), event, payload)
-    return answer_hook(read if read.folder else read._replace(folder=folder))
+    return answer_hook(read if read.folder else read._replace(folder=folder), known=known)
 
 
-def answer_hook(event: HookEvent, sessions: Path | None = None) -> HookOutput:
+def answer_hook(
+    event: HookEvent, sessions: Path | None = None, known: KnownRuns = lambda _: None
+) -> HookOutput:
     """The answer to an event. Never raises: without a verdict it says what the roots' policy is."""
     roots: list[GuardedRoot] = []
     try:
-        roots = guarded_roots(Path(event.folder or "."))
+        roots = guarded_roots(Path(event.folder or "."), known)
         return _Hook(event, sessions or sessions_folder()).answer(roots)
     except UsageError:
         # It works in no folder that is there, so in none that has runs.

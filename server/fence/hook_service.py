@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..connector.command_call import CODE, HEADER, STDERR, STDOUT, frame, frame_length
 from ..connector.hook_call import MAX_INPUT
+from .guarded_roots import KnownRuns
 from .hook_answer import answer_bytes
 
 _AT_ONCE = 4
@@ -18,7 +19,7 @@ _MORE = 3 * 4096
 _threads = ThreadPoolExecutor(_AT_ONCE, "phasekeeper-hook")
 
 
-async def serve_hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def serve_hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, known: KnownRuns) -> None:
     """Answer the one call of a connection."""
     length = frame_length(await reader.readexactly(HEADER))
     if length > MAX_INPUT + _MORE:
@@ -26,7 +27,7 @@ async def serve_hook(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     client, event, folder, sent = (await reader.readexactly(length)).split(b"\0", 3)
     loop = asyncio.get_running_loop()
     names = client.decode("ascii", "replace"), event.decode("utf-8", "replace"), os.fsdecode(folder)
-    output = await loop.run_in_executor(_threads, answer_bytes, *names, sent)
+    output = await loop.run_in_executor(_threads, answer_bytes, *names, sent, known)
     stderr = output.stderr.encode(errors="replace")
     writer.write(
         frame(STDOUT, output.stdout.encode()) + frame(STDERR, stderr) + frame(CODE, b"%d" % output.code)

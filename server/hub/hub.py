@@ -138,7 +138,7 @@ class Hub:
             return 0
         if client.kind == hook_call.KIND:
             service = await self._import("fence.hook_service")
-            await service.serve_hook(reader, writer)
+            await service.serve_hook(reader, writer, self.engine.known_runs)
             return 0
         front_end = await (self.assistants() if client.kind == "mcp" else self._import("lsp.server"))
         self._has_front_end.set()

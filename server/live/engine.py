@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
@@ -116,6 +116,11 @@ class Engine:
         if root not in self._boards:
             raise UsageError(f"{root} is not open")
         return self._boards[root]
+
+    def known_runs(self, root: Path) -> Collection[str] | None:
+        """The runs on the newest board of a root, None where it is not open; from any thread."""
+        board = self._boards.get(root)
+        return list(board.runs) if board else None
 
     def boards(self) -> tuple[RootBoard, ...]:
         """The newest boards of all open roots, in order of their paths."""

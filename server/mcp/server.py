@@ -200,7 +200,7 @@ class McpServer:
             client = self._client(context)
             own = (client.folder,) if client.folder is not None else ()
             allowed = (*own, *(client.roots or ()), *self._served_roots())
-            return await answer_hook_call(params.arguments or {}, allowed)
+            return await answer_hook_call(params.arguments or {}, allowed, self.engine.known_runs)
         tool = tools.find_tool(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {plain(params.name, 80)!r}")

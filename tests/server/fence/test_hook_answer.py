@@ -202,3 +202,16 @@ def test_sessions_are_kept_in_files_of_the_user_alone_and_are_bounded(tmp_path: 
     for number in range(MOST_SESSIONS + 20):
         store.write(f"s{number}", session)
     assert len([*(tmp_path / "sessions").iterdir()]) == MOST_SESSIONS
+
+
+def test_runs_that_a_server_knows_are_not_looked_for(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded_roots.Workspace, "matches", property(lambda _: pytest.fail("looked")))
+    sent = {
+        "session_id": "s",
+        "cwd": str(work),
+        "tool_name": "Agent",
+        "tool_input": {"subagent_type": "tester"},
+    }
+    runs = [".ai-tools-chain/tasks/late-fees", "gone/since"]
+    output = answer_bytes("claude", "PreToolUse", "/", json.dumps(sent).encode(), known=lambda _: runs)
+    assert "tester may not be started" in output.stdout
