@@ -101,6 +101,7 @@ _MEANING: Mapping[str, str] = {
     "any": "any of its elements", "first": "the first of its elements",
     "run": "in the folder of the run", "root": "below .phasekeeper/runs of the root",
     "checks": "checks that the root declares",
+    "folder": "a folder is a run", "file": "a file is a run, or its parts are",
     "open": "it may do all", "closed": "it may do nothing that it asks for",
 }  # fmt: skip
 

@@ -46,13 +46,15 @@ CALLS: dict[str, tuple[str, ...]] = {
     "history": ("T1",),
     "repair": ("T1",),
     "init": ("--yes",),
+    "install": ("claude", "--yes"),
+    "guard": ("on",),
     "verify": (),
     "trust": (),
     "serve": ("--stop",),
     "doctor": (),
     "demo": (),
 }
-CONNECTIONS = {"lsp", "mcp"}
+CONNECTIONS = {"lsp", "mcp", "hook"}
 CARRIED_OUT = ("start", "report", "escalate", "redo", "release", "repair")
 RECORDED = ("report", "escalate", "redo")
 

@@ -7,6 +7,7 @@ from lsprotocol import types as lsp
 from phasekeeper.orchestration.definition.artifact_kinds import KINDS, KINDS_AND_DIALECTS
 from phasekeeper.orchestration.definition.model import STRUCTS
 from phasekeeper.orchestration.definition.root_config import KEYS
+from phasekeeper.orchestration.definition.root_config import STRUCTS as CONFIG_STRUCTS
 from phasekeeper.orchestration.evidence.checks import KEYS as CHECK_KEYS
 from phasekeeper.orchestration.evidence.checks import REPORTS
 from phasekeeper.orchestration.expressions.functions import FALLBACKS, FUNCTIONS, METHODS, OWN_FUNCTIONS
@@ -214,7 +215,7 @@ def test_the_words_are_those_of_the_engine() -> None:
     assert set(words.RECORD) == set(FIELDS)
     assert set(words.KINDS) == set(RECORD_KINDS)
     assert set(words.TYPES) == {*_TYPES, "any"}
-    keys = [key for keys in STRUCTS.values() for key in keys.values()]
+    keys = [key for keys in (*STRUCTS.values(), *CONFIG_STRUCTS.values()) for key in keys.values()]
     used = {word for key in keys for word in key.shape.words if key.shape.kind == "word"}
     assert set(_MEANING) | set(KINDS_AND_DIALECTS) == used
 
