@@ -43,7 +43,7 @@ def baseline_entries(trace: EvaluationTrace, after: ArtifactState | None, record
         )
         both = {**counted, **{each: written.get(each) for each in changed}}
         # In the order of the file, with what an edit took away where it is put back.
-        kept = {each: both[each] for each in merge_orders(written, both) if each in both}
+        kept = {each: both[each] for each in merge_orders(written, counted) if each in both}
         known = snapshot.baseline.state
         new = (each for each in kept if each not in known or not is_same_value(kept[each], known[each]))
         places = {each: {"before": name} for each, name in known_behind(declared, kept, known).items()}

@@ -88,6 +88,13 @@ edit: no interactions
 edit: Finalize was a success
 edit: Finalize was ok
 report: Finalize warning
+
+component-design
+edit: Finalize was ok
+person: retries components
+edit: as it began
+honest: components
+person: moves on to Finalize
 """
 
 
