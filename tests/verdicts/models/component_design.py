@@ -24,6 +24,7 @@ STEPS = ("Initialize", "SpawnComponentDesignSessions", "SpawnReviewSession", "Fi
 DESIGNS = {"a": "docs/a.md", "b": "docs/b.md"}
 REVIEW, DOCUMENT = "S-review", "docs/review/S_components_review.md"
 COMPONENT, REVIEWING = "ComponentDesignSessions", "ComponentDesignReviewSessions"
+_Interaction = Mapping[str, Any]
 
 
 @dataclass
@@ -59,8 +60,7 @@ class Truth:
                 self.is_recorded |= move.startswith("person: ")
         if not move.startswith(("edit: ", "child ")):
             # The run was recorded as it stood then; what happens to its children records nothing of it.
-            now = self.session["interactions"]
-            self.recorded = [*now, *(each for each in self.recorded if each not in now)]
+            self.recorded = _with_gone(self.session["interactions"], self.recorded)
         if not self.is_recorded:
             self.begun, self.recorded = {}, ()
             self.begun = dict(self._listed()) | self._components()
@@ -121,6 +121,17 @@ class Truth:
         What an edit took away since has still been done, where it stood.
         """
         return any(map(_ends_in_finalize, (self.session.get("interactions", ()), self.recorded)))
+
+
+def _with_gone(now: Sequence[_Interaction], before: Sequence[_Interaction]) -> list[_Interaction]:
+    """The interactions of now, with those of before that are gone, each ahead of what followed it."""
+    every, following = list(now), len(now)
+    for each in reversed(before):
+        if each in every:
+            following = every.index(each)
+        else:
+            every.insert(following, each)
+    return every
 
 
 def _ends_in_finalize(interactions: Sequence[Mapping[str, Any]]) -> bool:
