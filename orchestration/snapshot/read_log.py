@@ -59,8 +59,8 @@ class LoosenedValue(NamedTuple):
 
     `names` are the keys on the way to it, and what tells elements of lists apart; `name` is the same for
     people, `path` the place in the file, `parts` the declared path with that ratchet. `lost`: the value, or
-    the element that it is a value of, is there no more. `before_name`: of an element that is gone, the next
-    one behind it that is still there, "" for none.
+    the element that it is a value of, is there no more. `neighbours`: of an element that is gone, the one
+    that stood ahead of it, and the next one behind it that is still there, "" for none.
     """
 
     names: tuple[str, ...]
@@ -71,7 +71,7 @@ class LoosenedValue(NamedTuple):
     parts: tuple[str, ...]
     ratchet: Ratchet
     lost: bool
-    before_name: str = ""
+    neighbours: tuple[str, str] = ("", "")
 
     @property
     def gone(self) -> bool:

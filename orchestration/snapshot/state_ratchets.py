@@ -196,7 +196,9 @@ def _compare(
     declared: StateFile, state: ArtifactState, before: Mapping[_Names, Any], now: Mapping[_Names, Any]
 ) -> Iterator[LoosenedValue]:
     behind: dict[_Names, str] | None = None
+    last: dict[_Names, str] = {}
     for names, value in before.items():
+        ahead, last[names[:-1]] = last.get(names[:-1], ""), names[-1]
         found = None if is_same_value(value, now.get(names)) else _ratchet_at(declared, names)
         if not found:
             continue
@@ -208,7 +210,8 @@ def _compare(
             if ratchet.members and behind is None:
                 behind = _nearest_behind(before, now)
             following = behind[names] if ratchet.members and behind else ""
-            yield LoosenedValue(names, name, path, value, now.get(names), parts, ratchet, lost, following)
+            neighbours = ahead, following
+            yield LoosenedValue(names, name, path, value, now.get(names), parts, ratchet, lost, neighbours)
 
 
 def _nearest_behind(before: Mapping[_Names, Any], now: Mapping[_Names, Any]) -> dict[_Names, str]:
@@ -316,8 +319,10 @@ def _put_back(data: Any, loosened: LoosenedValue) -> None:
             if name not in known and is_last and ratchet.members:
                 # Of a member that is a file of its own the list in a commit has the id alone.
                 is_map = value is True or any(isinstance(item, dict) for item in data)
-                # The next one behind it that is left tells where it stood.
-                at = known.index(loosened.before_name) if loosened.before_name in known else len(data)
+                # The one ahead of it tells where it stood, else the next one behind it that is left.
+                ahead, behind = loosened.neighbours
+                at = known.index(ahead) + 1 if ahead in known else len(data)
+                at = known.index(behind) if ahead not in known and behind in known else at
                 data.insert(at, {ratchet.by: name} if is_map else value)
             if name not in known or is_last:
                 return

@@ -95,6 +95,14 @@ person: retries components
 edit: as it began
 honest: components
 person: moves on to Finalize
+
+component-design
+edit: SpawnComponentDesignSessions was ok
+edit: Finalize was ok
+report: SpawnComponentDesignSessions error
+edit: the newest interaction only
+person: moves on to Finalize
+edit: SpawnComponentDesignSessions was ok
 """
 
 
