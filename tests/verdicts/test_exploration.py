@@ -54,6 +54,16 @@ edit: gates skipped
 edit: phase evaluate
 lie: evaluate
 
+phase-loop
+report: classify, on to evaluate
+honest: up to execute
+honest: a whole pass
+edit: as it began
+person: accepts the state
+honest: a whole pass
+report: classify, on to evaluate
+report: evaluate ok
+
 component-design
 edit: SpawnComponentDesignSessions was ok
 honest: components
