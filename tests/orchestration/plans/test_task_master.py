@@ -44,6 +44,12 @@ PLAN = """\
 KIND = DIALECTS["task-master"]
 
 
+def units(text: str) -> list[str]:
+    """The names of the plans in a text."""
+    assert KIND.units
+    return list(KIND.units(text) or ())
+
+
 def of(unit: str = "master") -> Dialect:
     return KIND.for_unit(unit)
 
@@ -74,8 +80,7 @@ def said(plan: Plan) -> list[tuple[str, int, str]]:
 
 
 def test_a_tag_is_a_plan_and_its_name_is_fit_for_a_folder() -> None:
-    assert KIND.units
-    assert list(KIND.units(PLAN)) == ["master", "later ideas/№1"]
+    assert list(units(PLAN)) == ["master", "later ideas/№1"]
     assert [task.id for task in read(PLAN, "later%20ideas%2F%E2%84%961").tasks] == ["1"]
     assert of("nobody").read(PLAN) is None
 
@@ -110,12 +115,11 @@ def test_each_task_stands_at_its_id_and_its_status() -> None:
 
 
 def test_a_file_from_before_there_were_tags_is_one_tag() -> None:
-    assert KIND.units
     text = json.dumps({"tasks": [todo(1), todo(2, dependencies=[1])], "metadata": {}})
-    assert list(KIND.units(text)) == ["master"]
+    assert list(units(text)) == ["master"]
     assert ready(read(text)) == ["1"]
     # Other tools have a list of tasks, too.
-    assert list(KIND.units('{"tasks": [{"label": "build", "command": "make"}]}')) == []
+    assert list(units('{"tasks": [{"label": "build", "command": "make"}]}')) == []
 
 
 @pytest.mark.parametrize("status", ["review", "deferred", "blocked"])
@@ -210,24 +214,22 @@ def test_of_two_tasks_with_one_id_none_is_ticked() -> None:
 
 
 def test_a_damaged_file_says_where_and_keeps_the_tags_that_can_be_made_out() -> None:
-    assert KIND.units
     text = PLAN.replace('"id": 4, "title"', '"id": 4 "title"')
     problem = KIND.fault(text)
     assert problem
     assert problem.span
     assert (problem.code, problem.span.line) == ("artifact-unreadable", 19)
-    assert list(KIND.units(text)) == ["master", "later ideas/№1"]
-    assert list(KIND.units("")) == list(KIND.units("[")) == list(KIND.units('"master')) == ["master"]
+    assert list(units(text)) == ["master", "later ideas/№1"]
+    assert list(units("")) == list(units("[")) == list(units('"master')) == ["master"]
 
 
 def test_a_file_that_is_cut_off_is_never_complete() -> None:
-    assert KIND.units
     draw = random.Random(3)
     done = PLAN.replace("pending", "done")
     for text in (PLAN, done):
         for _ in range(300):
             cut = text[: draw.randrange(len(text))]
-            for unit in KIND.units(cut):
+            for unit in units(cut):
                 plan = None if KIND.fault(cut) else of(unit).read(cut)
                 assert plan is None or not plan.tasks
 
@@ -247,9 +249,8 @@ def test_a_file_that_is_cut_off_is_never_complete() -> None:
     )
 )
 def test_no_content_raises(value: Any) -> None:
-    assert KIND.units
     text = json.dumps({"master": {"tasks": value}, "tasks": value})
-    for unit in (*KIND.units(text), "tasks"):
+    for unit in (*units(text), "tasks"):
         plan = None if KIND.fault(text) else of(unit).read(text)
         for task in plan.tasks if plan else ():
             assert plan
