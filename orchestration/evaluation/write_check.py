@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ..definition.model import Phase
-from ..journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
+from ..journal.lines import CLAIMS_NAME, FOLDER, HOLDER_NAME, JOURNAL_NAME, LOCK_NAME
 from ..result.values import GateState
 from ..states import GateStatus
-from ..vfs.files import below, join
-from ..vfs.glob import fits
+from ..vfs.files import below
+from ..vfs.glob import concerns
 from .trace import EvaluationTrace, check_action
 
-OWN_FILES = (JOURNAL_NAME, CLAIMS_NAME, "lock", "lock.holder")
+OWN_FILES = (JOURNAL_NAME, CLAIMS_NAME, LOCK_NAME, HOLDER_NAME)
 """The files of the `.phasekeeper/` of a run's home: only the product writes them."""
 ROOT_FILES = ("config.yaml", "workflows/**", "evidence/**")
 """Those of a root's: they say how its work is judged, or hold what was measured."""
@@ -36,8 +36,9 @@ class WriteRefusal(NamedTuple):
 
 
 def check_write(trace: EvaluationTrace, path: str, holders: Collection[str] = ()) -> WriteRefusal | None:
-    """The refusal of a write of the file at `path` (from the root) by this run; None where it has none.
+    """The refusal by this run of what is written at `path`, from the root; None where it has none.
 
+    A path that ends in a slash is a folder that goes with all below it, one with `*` is all that fits it.
     `holders` are the names under which whoever writes may have claimed tasks. Without any nothing is said of
     the files of claimed tasks: whose they are cannot be told.
     """
@@ -54,7 +55,7 @@ def check_write(trace: EvaluationTrace, path: str, holders: Collection[str] = ()
 
 def is_root_file(path: str) -> bool:
     """True for the configuration, the definitions and the results of checks of a root."""
-    return any(fits(f"{FOLDER}/{name}", path) for name in ROOT_FILES)
+    return any(concerns(f"{FOLDER}/{name}", path) for name in ROOT_FILES)
 
 
 def step_at_hand(trace: EvaluationTrace) -> Phase | None:
@@ -74,7 +75,8 @@ class _WriteCheck:
         self.workflow, self.phase = trace.facts.workflow, step_at_hand(trace)
 
     def of_own_file(self) -> WriteRefusal | None:
-        if self.path not in (below(self.snapshot.home, f"{FOLDER}/{name}") for name in OWN_FILES):
+        own = (below(self.snapshot.home, f"{FOLDER}/{name}") for name in OWN_FILES)
+        if not any(concerns(each, self.path) for each in own):
             return None
         return WriteRefusal("only Phasekeeper writes this file", "report what was done; it is written then")
 
@@ -123,7 +125,9 @@ class _WriteCheck:
         plan = self.snapshot.plan
         claims = [claim for claim in self.trace.evaluation.claims if plan and claim.task in plan.by_id]
         files = {c.task: self.snapshot.details(plan.by_id[c.task]).files for c in claims} if plan else {}
-        concerned = [claim for claim in claims if self.path in files[claim.task]]
+        concerned = [
+            claim for claim in claims if any(concerns(file, self.path) for file in files[claim.task])
+        ]
         if not concerned or any(claim.actor in holders for claim in concerned):
             return None
         claim = concerned[0]
@@ -135,8 +139,8 @@ class _WriteCheck:
 
     def _is_of(self, patterns: Iterable[str]) -> bool:
         """True if the path fits one of the patterns, which begin at the run or, with a slash, at the root."""
-        whole = (join(self.snapshot.run, pattern) for pattern in patterns)
-        return any(fits(pattern, self.path) for pattern in whole if pattern)
+        whole = map(self.snapshot.place.join, patterns)
+        return any(concerns(pattern, self.path) for pattern in whole if pattern)
 
 
 def _is_shut(gate: GateState) -> bool:

@@ -17,6 +17,7 @@ FOLDER = ".phasekeeper"
 HOMES = f"{FOLDER}/runs"
 """Where the homes of runs are whose own folders are another tool's, from the root."""
 JOURNAL_NAME, CLAIMS_NAME = "journal.jsonl", "claims.jsonl"
+LOCK_NAME, HOLDER_NAME = "lock", "lock.holder"
 JOURNAL = f"{FOLDER}/{JOURNAL_NAME}"
 CLAIMS = f"{FOLDER}/{CLAIMS_NAME}"
 

@@ -153,6 +153,19 @@ def leads_to(folder: str, pattern: str) -> bool:
     return bool(_after(folder, parts) - {len(parts)})
 
 
+def concerns(pattern: str, written: str) -> bool:
+    """Tell of what is written, moved or deleted that a path which fits a glob pattern may be among it.
+
+    `written` is a path; with a slash at its end it is a folder with all below it, with `*` all that fits it.
+    """
+    is_folder, path = written.endswith("/"), written.rstrip("/")
+    if not is_glob(path):
+        return fits(pattern, path) or (is_folder and leads_to(path, pattern))
+    names = pattern.split("/")
+    above = ["/".join(names[:count]) for count in range(1, len(names))] if is_folder else []
+    return not is_glob(pattern) and any(fits(path, each) for each in (pattern, *above))
+
+
 def _after(path: str, parts: tuple[str, ...]) -> frozenset[int]:
     positions = _open({0}, parts)
     for name in path.split("/") if path else ():

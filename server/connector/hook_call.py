@@ -48,7 +48,7 @@ def run_hook(client: str, event: str) -> int:
     except Exception as error:
         why = f"phasekeeper: this hook could not be answered: {type(error).__name__}: {error}\n"
         os.write(2, why.encode(errors="replace"))
-        return _BLOCK if _fails_closed(folder) else 0
+        return _BLOCK if fails_closed(folder) else 0
 
 
 def _ask_server(client: str, event: str, folder: str, sent: bytes) -> tuple[bytes, bytes, int] | None:
@@ -105,7 +105,7 @@ def _start_server() -> None:
         os.close(lock)
 
 
-def _fails_closed(folder: str) -> bool:
+def fails_closed(folder: str) -> bool:
     """True if a configuration around the folder says that its guard fails closed, by its text alone."""
     import re
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ...orchestration.definition.model import Workflow
-from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL_NAME
+from ...orchestration.evaluation.write_check import OWN_FILES, ROOT_FILES
+from ...orchestration.journal.lines import FOLDER
 from ..store.additive_edits import PlannedFile, SkippedFile, plan_deny_rules, plan_file
-from ..store.lock import HOLDER, LOCK
 
 DECISIONS = ("answer", "approve", "resolve", "adopt", "override", "trust")
 """The commands by which a person decides; a test compares them with the catalogue."""
@@ -21,7 +21,7 @@ _PYTHONS = ("python", "python3")
 _WHY = "a person decides: show the question with `phasekeeper questions`, and wait"
 # What only Phasekeeper and people write, of the root and of each run. The sessions beside it are work
 # of assistants, and a rule that names the folder would deny all below it.
-_OWN = (JOURNAL_NAME, CLAIMS_NAME, LOCK, HOLDER, "config.yaml", "workflows/**", "evidence/**")
+_OWN = (*OWN_FILES, *ROOT_FILES)
 _FILES = tuple(f"{before}{FOLDER}/{name}" for before in ("", "**/") for name in _OWN)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from pathlib import Path
 
 from ...orchestration.definition.root_config import Guard
 from ...orchestration.evaluation.trace import EvaluationTrace
+from ...orchestration.journal.lines import FOLDER, HOMES
 from ...orchestration.snapshot.discovery import Match
 from ...tools.run_names import NoSuchRun, find_run
 from ..workspace.roots import path_in_root
 from ..workspace.workspace import Workspace, open_path
 
+_IN_HOME = re.compile(rf"{re.escape(HOMES)}/[^/]+/(.+)/{re.escape(FOLDER)}/")
+"""A path in the home of a run whose own folder is another tool's, with the run."""
 MOST_RUNS = 64
 """In a root that guards more a session has to say on which it works before it starts agents."""
 
@@ -42,16 +46,29 @@ class GuardedRoot:
     def relative(self, paths: Iterable[str], folder: Path) -> list[str]:
         """Those of the paths, absolute or from a folder, that lie in the root, from the root.
 
-        Links are followed: what a call writes through one lies where it leads to.
+        Links are followed: what a call writes through one lies where it leads to. One that ends in a slash is
+        a folder with all below it; where the root itself lies there it is "/".
         """
-        real = (Path(os.path.realpath(folder / path)) for path in paths if "\0" not in path)
-        return [inside for path in real if (inside := path_in_root(self.path, path)) is not None]
+        inside: list[str] = []
+        for path in paths:
+            real = Path(os.path.realpath(folder / path.replace("\0", "")))
+            is_folder = path.endswith("/")
+            if is_folder and self.path.is_relative_to(real):
+                inside.append("/")
+            elif (relative := path_in_root(self.path, real)) is not None:
+                inside.append(f"{relative}/" if is_folder else relative)
+        return inside
 
-    def traces(self, paths: Sequence[str], run: str) -> list[EvaluationTrace]:
-        """The guarded runs around some paths, and the one that a session works on, evaluated."""
-        around = (match for path in paths for match in self.workspace.discover_around(path).matches)
-        own = self.workspace.match(run) if run else None
-        return self._look([*around, *([own] if own else [])])
+    def traces(self, paths: Sequence[str], runs: Iterable[str]) -> list[EvaluationTrace]:
+        """The guarded runs around and below some paths, and those that a session works on, evaluated."""
+        around = [
+            match for path in paths for match in self.workspace.discover_around(path.rstrip("/")).matches
+        ]
+        folders = tuple(path for path in paths if path.endswith("/"))
+        below = [run for run in self._guarded_runs if f"{run}/".startswith(folders)] if folders else []
+        homes = [found[1] for path in paths if (found := _IN_HOME.match(path))]
+        named = [match for run in (*runs, *homes, *below) if (match := self.workspace.match(run))]
+        return self._look([*around, *named])
 
     def all_traces(self) -> list[EvaluationTrace]:
         """All guarded runs, evaluated. Raises TooManyRuns."""

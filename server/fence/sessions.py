@@ -38,10 +38,11 @@ class SessionStore:
                 found: Any = json.loads(file.read(_MOST_BYTES))
         except (OSError, ValueError, RecursionError):
             return FenceSession()
-        fields = found.values() if isinstance(found, dict) else ()
-        if not name or [type(value) for value in fields] != [str, str, int]:
-            return FenceSession()
-        return FenceSession(**found) if found.keys() == set(FenceSession._fields) else FenceSession()
+        match found:
+            case {"runs": list(runs), "agent": str(agent), "stops": int(stops)} if name:
+                return FenceSession(tuple(map(str, runs)), agent, stops)
+            case _:
+                return FenceSession()
 
     def write(self, name: str, session: FenceSession) -> None:
         """Keep what is known of a session; one without a name is not kept. Raises OSError."""

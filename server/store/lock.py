@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...orchestration.journal.lines import FOLDER, HOMES
+from ...orchestration.journal.lines import FOLDER, HOLDER_NAME, HOMES, LOCK_NAME
 from ...orchestration.vfs.files import below, parent
 from ..disk.safe_open import refusal
 from .folder import StoreError, as_store_error, open_folder
@@ -22,8 +22,7 @@ from .folder import StoreError, as_store_error, open_folder
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-LOCK = "lock"
-HOLDER = "lock.holder"
+LOCK, HOLDER = LOCK_NAME, HOLDER_NAME
 """The note of who has the lock, for those who wait in vain, and where it writes, for clearing up."""
 LOCK_TIMEOUT_S = 10.0
 TOLD_AFTER_S = 1.0

@@ -1,7 +1,8 @@
 """The files that a shell command plainly writes: targets of redirections, operands of well-known programs.
 
-What a command writes can't be known: it may call a script, a build, another interpreter. This sees only what
-stands in the line itself; what it does not see is found afterwards, in the files.
+What is moved or deleted may be a folder: its path ends in a slash. What a command writes can't be known: it
+may call a script, a build, another interpreter. This sees only what stands in the line itself; what it does
+not see is found afterwards, in the files.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-MOST_CHARACTERS = 20_000
-"""Of a command that is longer only the beginning is looked at."""
+MOST_CHARACTERS = 1_000_000
+"""A longer command is none that a person or a model writes; its end is not looked at."""
 _ENDS = frozenset((";", "&", "&&", "||", "|", "|&", "(", ")", "\n", ";;", "{", "}"))
 _REDIRECTIONS = frozenset((">", ">>", ">|", "&>", "&>>", "<>"))
 _BEFORE = frozenset(("sudo", "env", "command", "nohup", "time", "exec", "then", "do", "else", "!"))
@@ -22,12 +23,13 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 def written_paths(command: str) -> tuple[str, ...]:
     """The paths that stand in a command as what it writes, moves or deletes, in order, each once.
 
-    Those behind a `cd` begin where it leads to.
+    Those behind a `cd` begin where it leads to, or where they did before: it may be in another shell.
     """
     found: dict[str, None] = {}
     folder = ""
     for words in _simple_commands(_words(command[:MOST_CHARACTERS])):
-        found |= dict.fromkeys(posixpath.join(folder, path) for path in _written(words) if path)
+        for path in filter(None, _written(words)):
+            found |= dict.fromkeys((posixpath.join(folder, path), path))
         if words[:1] == ["cd"] and words[1:]:
             folder = posixpath.join(folder, words[-1])
     return tuple(found)
@@ -87,10 +89,20 @@ def _operands(words: Sequence[str]) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
 
+def _whole(words: Sequence[str]) -> Sequence[str]:
+    """The operands, each with all below it."""
+    return [posixpath.join(word, "") for word in _operands(words) if word]
+
+
 def _target(words: Sequence[str]) -> Sequence[str]:
     """The last operand, and what the others become where that is a folder."""
     *sources, target = _operands(words) or [""]
-    return [target, *(posixpath.join(target, posixpath.basename(source)) for source in sources)]
+    names = (posixpath.basename(source.rstrip("/")) for source in sources)
+    return [target.rstrip("/"), *(posixpath.join(target, name) for name in names)]
+
+
+def _moved(words: Sequence[str]) -> Sequence[str]:
+    return [*_whole(_operands(words)[:-1]), *_target(words)]
 
 
 def _in_place(words: Sequence[str]) -> Sequence[str]:
@@ -104,13 +116,16 @@ def _of_dd(words: Sequence[str]) -> Sequence[str]:
 
 
 def _of_git(words: Sequence[str]) -> Sequence[str]:
-    operands = _operands(words)
-    return operands[1:] if operands[:1] and operands[0] in ("checkout", "restore", "rm", "mv") else ()
+    command, *operands = _operands(words) or [""]
+    if command == "mv":
+        return _moved(operands)
+    return _whole(operands) if command in ("checkout", "restore", "rm") else ()
 
 
 _WRITERS: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
-    **dict.fromkeys(("rm", "unlink", "rmdir", "touch", "truncate", "tee", "shred"), _operands),
-    "mv": lambda words: [*_operands(words), *_target(words)],
+    **dict.fromkeys(("touch", "truncate", "tee"), _operands),
+    **dict.fromkeys(("rm", "unlink", "rmdir", "shred"), _whole),
+    "mv": _moved,
     **dict.fromkeys(("cp", "ln", "install", "rsync"), _target),
     **dict.fromkeys(("sed", "perl", "gsed"), _in_place),
     "dd": _of_dd,

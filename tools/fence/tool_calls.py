@@ -25,11 +25,14 @@ class OwnCall(NamedTuple):
 
 
 class Touches(NamedTuple):
-    """`paths` are as the call names them: absolute, or from where it works. `command` is the shell's."""
+    """`paths` are as the call names them, absolute or from where it works; a folder that goes with all below
+    it ends in a slash. `command` is the shell's, `folder` where the call says that it runs.
+    """
 
     paths: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     command: str = ""
+    folder: str = ""
     own: OwnCall | None = None
 
 
@@ -39,14 +42,18 @@ def touches_of(tool: str, given: Mapping[str, Any]) -> Touches:
         return Touches(own=own)
     if tool in _SHELLS:
         command = _first_text(given, ("command", "cmd", "chars"))
-        return Touches(written_paths(command), command=command)
+        folder = _first_text(given, ("workdir", "cwd", "directory", "dir_path", "working_directory"))
+        return Touches(written_paths(command), command=command, folder=folder)
     if tool in _PATCHES:
         return Touches(tuple(_patched_paths(_first_text(given, ("command", "input", "patch")))))
     if tool in _STARTERS:
         agent = _first_text(given, ("subagent_type", "agent_type", "agent_name", "agent"))
         return Touches(agents=(agent,) if agent else ())
-    is_writer = tool in _WRITERS or (tool not in _READERS and _WRITING_VERB.search(tool) is not None)
-    return Touches(tuple(_named_paths(given))) if is_writer else Touches()
+    verb = None if tool in _READERS else _WRITING_VERB.search(tool)
+    if verb is None and tool not in _WRITERS:
+        return Touches()
+    takes_folders = verb is not None and verb[2].lower() in _OF_FOLDERS
+    return Touches(tuple(f"{path.rstrip('/')}/" if takes_folders else path for path in _named_paths(given)))
 
 
 _SHELLS = frozenset((
@@ -69,6 +76,7 @@ _PATH_FIELDS = (
     "file_path", "filePath", "path", "notebook_path", "filename", "file", "target_file", "uri",
     "relative_path", "source", "destination", "target", "old_path", "new_path", "oldPath", "newPath",
 )  # fmt: skip
+_OF_FOLDERS = ("delete", "remove", "move", "rename")
 _LIST_FIELDS = ("paths", "files", "file_paths", "edits")
 _OWN_TOOLS = "status|next_step|check_gate|check_action|report|escalations|request_decision|wait_for_change"
 _OWN = re.compile(rf"(?:mcp__|mcp_)?\w*{OWN_SERVER}(?:__|_|-|/)({_OWN_TOOLS})")

@@ -13,7 +13,8 @@ from ...orchestration.evaluation.trace import EvaluationTrace, Permission, check
 from ...orchestration.evaluation.write_check import check_write, is_root_file, step_at_hand
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
-from ...orchestration.vfs.glob import fits
+from ...orchestration.snapshot.snapshot import Snapshot
+from ...orchestration.vfs.glob import concerns
 from .tool_calls import Touches
 
 MOST_STOPS = 3
@@ -35,10 +36,10 @@ _MOST_TOLD = 5
 
 
 class FenceSession(NamedTuple):
-    """What is known of a session of an assistant: the run that it works on, the name under which it claims
-    and reports, and how often its stop was refused."""
+    """What is known of a session of an assistant: the runs that it said it works on, the name under which it
+    claims and reports, and how often its stop was refused."""
 
-    run: str = ""
+    runs: tuple[str, ...] = ()
     agent: str = ""
     stops: int = 0
 
@@ -48,7 +49,7 @@ def settings_refusal(paths: Iterable[str]) -> str:
     for path in paths:
         if is_root_file(path):
             return f"{plain(path, 200)} says how the work is judged: a person changes it"
-        if any(fits(pattern, path) for pattern in SETTINGS):
+        if any(concerns(pattern, path) for pattern in SETTINGS):
             return f"{plain(path, 200)} can take this fence down: a person changes it"
     return ""
 
@@ -58,11 +59,11 @@ def tool_refusal(
 ) -> str:
     """The refusal of a tool's call, "" where it may be. `paths` are those it writes, from the root; `runs`
     the guarded ones of the root."""
-    bound = [run for run in runs if run.facts.snapshot.run == session.run]
+    bound = [run for run in runs if run.facts.snapshot.run in session.runs]
     for path in paths:
         for run in runs:
-            # Files of a run's own folder are its own matter; others are that of the run that is worked on.
-            if bound and run not in bound and not f"{path}/".startswith(f"{run.facts.snapshot.run}/"):
+            # A run's own files are its own matter; others are that of the runs that are worked on.
+            if bound and run not in bound and not _is_own(path, run.facts.snapshot):
                 continue
             refused = check_write(run, path, [session.agent] if session.agent else ())
             if refused:
@@ -112,6 +113,12 @@ def start_text(guarded: Sequence[Evaluation]) -> str:
         "Call next_step of your run, do exactly that step, then report it. Decisions are a person's."
     )
     return "\n".join(lines)
+
+
+def _is_own(path: str, snapshot: Snapshot) -> bool:
+    """True for what lies in the file or folder of a run or in its home, and for a folder that holds these."""
+    places = (snapshot.place.itself, snapshot.home)
+    return any(concerns(place, path) or path.startswith(f"{place}/") for place in places)
 
 
 def _agent_refusal(agent: str, runs: Sequence[EvaluationTrace]) -> str:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.server.fence import guarded_roots
-from phasekeeper.server.fence.hook_answer import answer_bytes
+from phasekeeper.server.connector.hook_call import MAX_INPUT
+from phasekeeper.server.fence import guarded_roots, hook_answer
+from phasekeeper.server.fence.hook_answer import MOST_PATHS, answer_bytes
 from phasekeeper.server.fence.sessions import MOST_SESSIONS, SessionStore, sessions_folder
 from phasekeeper.tools.fence.hook_output import HookOutput
 from phasekeeper.tools.fence.verdict import FenceSession
 
-from tests.roots import EXAMPLES, put, task
+from tests.roots import EXAMPLES, TASKS, put, task
 
 DECISION = ".ai-tools-chain/tasks/late-fees/accept/decision.json"
 PLAN = ".orchestrator/tasks/reading-lists"
@@ -119,9 +120,9 @@ def test_a_session_is_bound_by_its_first_report_or_claim_and_stops_three_times(w
 def test_a_command_binds_a_session_too_and_looking_at_another_run_does_not(work: Path) -> None:
     refusal(work, "Bash", command="phasekeeper report reading-lists F2 complete --task 03")
     refusal(work, "mcp__phasekeeper__next_step", run="late-fees")
-    assert SessionStore(sessions_folder(), work).read("s1") == FenceSession(PLAN)
+    assert SessionStore(sessions_folder(), work).read("s1") == FenceSession((PLAN,))
     refusal(work, "mcp__phasekeeper__next_step", session="s2", run="late-fees")
-    assert SessionStore(sessions_folder(), work).read("s2").run.endswith("late-fees")
+    assert SessionStore(sessions_folder(), work).read("s2").runs == (f"{TASKS}/late-fees",)
     # An agent of a run that is not worked on starts for nobody's sake.
     assert refusal(work, "Agent", subagent_type="coder") == ""
     assert refusal(work, "Agent", session="s2", subagent_type="coder") == ""
@@ -189,14 +190,14 @@ def test_a_root_without_a_guard_costs_no_look_at_its_runs(
 
 def test_sessions_are_kept_in_files_of_the_user_alone_and_are_bounded(tmp_path: Path) -> None:
     store = SessionStore(tmp_path / "sessions", tmp_path)
-    session = FenceSession("a/b", "codex", 2)
+    session = FenceSession(("a/b",), "codex", 2)
     store.write("s", session)
     store.write("", session)
     assert (store.read("s"), store.read("t"), store.read("")) == (session, FenceSession(), FenceSession())
     assert SessionStore(tmp_path / "sessions", tmp_path / "other").read("s") == FenceSession()
     [path] = (tmp_path / "sessions").iterdir()
     assert path.stat().st_mode & 0o777 == 0o600
-    for damaged in ("", "{", "[]", '{"run": 3}', '{"run": "a", "agent": "b", "stops": true}', "x" * 9_000):
+    for damaged in ("", "{", "[]", '{"run": 3}', '{"runs": "a", "agent": "b", "stops": 1}', "x" * 9_000):
         path.write_text(damaged)
         assert store.read("s") == FenceSession()
     for number in range(MOST_SESSIONS + 20):
@@ -215,3 +216,87 @@ def test_runs_that_a_server_knows_are_not_looked_for(work: Path, monkeypatch: py
     runs = [".ai-tools-chain/tasks/late-fees", "gone/since"]
     output = answer_bytes("claude", "PreToolUse", "/", json.dumps(sent).encode(), known=lambda _: runs)
     assert "tester may not be started" in output.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf .phasekeeper",
+        "rm -rf .ai-tools-chain/tasks/late-fees/accept",
+        "rm -r .ai-tools-chain/tasks/*",
+        f"rm {Path(DECISION).parent}/*.json",
+        "mv .claude elsewhere",
+        "rm -rf .",
+        "rm -rf ../work",
+        "git checkout HEAD -- .orchestrator",
+        "(cd src); echo x > .claude/state/loop.state.json",
+    ],
+)
+def test_a_folder_goes_with_the_files_in_it(work: Path, command: str) -> None:
+    assert refusal(work, "Bash", command=command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf build src/*.pyc",
+        "cp notes.md .orchestrator/tasks/reading-lists/",
+        "rm -f *.log",
+        "mv a.md .orchestrator/tasks/reading-lists/",
+    ],
+)
+def test_what_goes_beside_fenced_files_is_free(work: Path, command: str) -> None:
+    assert refusal(work, "Bash", command=command) == ""
+
+
+def test_a_command_runs_where_its_call_says(work: Path) -> None:
+    command = {"cmd": "echo x > decision.json", "workdir": str((work / DECISION).parent)}
+    assert refusal(work, "exec_command", **command).startswith(DECISION)
+
+
+def test_a_session_that_names_another_run_is_not_freed_from_its_own(work: Path) -> None:
+    refusal(work, "mcp__phasekeeper__report", run="reading-lists", step="F2")
+    refusal(work, "mcp__phasekeeper__report", run="late-fees", step="codegen")
+    assert SessionStore(sessions_folder(), work).read("s1").runs == (PLAN, f"{TASKS}/late-fees")
+    assert refusal(work, "Write", file_path=f"{PLAN}/MASTER_PLAN.md")
+    refusal(work, "mcp__phasekeeper__report", run="lending-loans", step="Complete")
+    assert answer(work, "Stop").stdout
+
+
+def test_a_call_that_cannot_be_read_is_refused_where_anything_is_guarded(work: Path, tmp_path: Path) -> None:
+    for sent in (b"{", b" " * (MAX_INPUT + 1)):
+        output = answer_bytes("claude", "PreToolUse", str(work), sent)
+        assert "cannot be judged" in output.stdout
+        assert answer_bytes("claude", "Stop", str(work), sent) == HookOutput()
+        assert answer_bytes("claude", "PreToolUse", str(tmp_path), sent) == HookOutput()
+
+
+def test_a_call_that_writes_very_many_files_is_made_in_parts(work: Path) -> None:
+    patch = "".join(f"*** Add File: src/{number}.py\n+x\n" for number in range(MOST_PATHS + 1))
+    assert "at most 200 are judged at once" in refusal(work, "apply_patch", command=patch)
+
+
+def test_roots_that_cannot_be_looked_at_are_taken_by_their_text(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(hook_answer, "guarded_roots", fail)
+    assert answer(work, "PreToolUse", "Write", file_path="a") == HookOutput()
+    guard(work, 'runs: ["**"], fail: closed')
+    assert answer(work, "PreToolUse", "Write", file_path="a").code == 2
+
+
+def test_the_records_of_a_run_in_another_tools_folder_are_fenced(work: Path) -> None:
+    put(
+        work / ".taskmaster/tasks/tasks.json",
+        {"master": {"tasks": [{"id": 1, "title": "x", "status": "pending"}]}},
+    )
+    [run] = [
+        match.run for match in guarded_roots.guarded_roots(work)[0].workspace.matches if "#" in match.run
+    ]
+    refusal(work, "mcp__phasekeeper__report", run="late-fees", step="codegen")
+    journal = f".phasekeeper/runs/task-master/{run}/.phasekeeper/journal.jsonl"
+    assert "only Phasekeeper writes this file" in refusal(work, "Write", file_path=journal)
+    assert refusal(work, "Write", file_path=".phasekeeper/runs/notes.md") == ""

@@ -52,7 +52,7 @@ def test_an_agent_starts_only_for_a_step_that_is_permitted() -> None:
     assert said.startswith("agents/Coder may not be started for codegen: phases are not skipped. Instead: ")
     assert refusal([*runs, pipeline("codegen").trace()], agent="coder") == ""
     # A session that works on one run is not let through by another.
-    assert refusal(runs, agent="coder", session=FenceSession(TASK))
+    assert refusal(runs, agent="coder", session=FenceSession((TASK,)))
 
 
 def test_a_session_is_held_by_its_own_run_alone_in_files_that_are_no_runs() -> None:
@@ -63,8 +63,8 @@ def test_a_session_is_held_by_its_own_run_alone_in_files_that_are_no_runs() -> N
     analysis = run.report("4b", "fail", "02").trace()
     other = pipeline("codegen").trace()
     assert refusal([analysis, other], "src/a.py")
-    assert refusal([analysis, other], "src/a.py", session=FenceSession(TASK)) == ""
-    assert refusal([analysis, other], "tasks/f/.phasekeeper/journal.jsonl", session=FenceSession(TASK))
+    assert refusal([analysis, other], "src/a.py", session=FenceSession((TASK,))) == ""
+    assert refusal([analysis, other], "tasks/f/.phasekeeper/journal.jsonl", session=FenceSession((TASK,)))
 
 
 def test_files_that_set_up_the_fence_are_a_persons() -> None:
@@ -81,8 +81,8 @@ def test_a_session_ends_when_nothing_is_to_be_done_or_it_was_said_three_times() 
     said = stop_refusal(trace, NOBODY, in_background=False)
     assert said.startswith("tasks/f has work that you may do: ")
     assert "escalations" in said
-    assert stop_refusal(trace, FenceSession("tasks/f", stops=2), in_background=False) == said
-    assert stop_refusal(trace, FenceSession("tasks/f", stops=3), in_background=False) == ""
+    assert stop_refusal(trace, FenceSession(("tasks/f",), stops=2), in_background=False) == said
+    assert stop_refusal(trace, FenceSession(("tasks/f",), stops=3), in_background=False) == ""
     assert stop_refusal(trace, NOBODY, in_background=True) == ""
     waiting = plan_run("  ").trace()
     assert stop_refusal(waiting, NOBODY, in_background=False) == ""
