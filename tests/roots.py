@@ -13,6 +13,19 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TASKS = ".ai-tools-chain/tasks"
+CHECKED = """\
+workflow: build
+runs: {at: [runs/*], marker: {file: state.json, has: [phase]}}
+state: {file: state.json}
+phase: state.phase
+phases:
+  code: {rules: [{when: "checks.tests.result == 'passed'", to: ship, because: built}]}
+  ship: {terminal: complete}
+gates:
+  tested: {after: code, criteria: [{text: the tests pass, when: "checks.tests.result == 'passed'"}]}
+  named: {after: code, criteria: [{text: it has a phase, when: state.phase != ''}]}
+"""
+"""A workflow of the name build, with a gate that rests on the check tests."""
 T = TypeVar("T")
 
 

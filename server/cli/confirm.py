@@ -39,3 +39,12 @@ def confirm(
         raise NotConfirmed("nothing was decided: no name was typed")
     if typed.strip() != name:
         raise NotConfirmed("nothing was decided: the name typed was another")
+
+
+def person_agrees(count: int) -> bool:
+    """Ask whether so many files may be written: True if a person at the terminal says yes."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    sys.stdout.write(f"Write {'this file' if count == 1 else f'these {count} files'}? [y/n] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

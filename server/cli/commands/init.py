@@ -8,7 +8,6 @@ no byte that stands in them changes, and what is there already is not added agai
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ from ...store.lock import HOLDER, LOCK
 from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
-from ..confirm import confirm
+from ..confirm import confirm, person_agrees
 from ..output import OK, REFUSED, print_json
 from ..selection import definitions_of, open_workspaces
 
@@ -66,7 +65,7 @@ def init(options: Namespace) -> int:
         new = " (new)" if change.before is None else " (added to)"
         print_lines([[Part(change.path, "run"), Part(new)]])
         print_lines([Part(f"  + {plain(line, 300)}", "dim")] for line in change.added)
-    if not (options.yes or _person_agrees(len(changes))):
+    if not (options.yes or person_agrees(len(changes))):
         print_errors(["phasekeeper: nothing was written; `phasekeeper init --yes` writes it without asking"])
         return REFUSED
     _write(root, changes)
@@ -78,15 +77,6 @@ def _write(root: Path, changes: Sequence[PlannedFile]) -> None:
     """All that this command writes."""
     for change in changes:
         write_planned(root, change)
-
-
-def _person_agrees(count: int) -> bool:
-    """Whether a person at the terminal says yes; nobody there is a no."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    sys.stdout.write(f"Write {'this file' if count == 1 else f'these {count} files'}? [y/n] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 # ---- what is to be written --------------------------------------------------------------------

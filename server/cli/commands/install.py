@@ -5,9 +5,8 @@ What will be written is shown as a difference and asked for; nothing that stands
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from ...store.additive_edits import PlannedFile, SkippedFile, write_planned
 from ...store.folder import read_file
 from ...terminal.lines import Line, Part, print_errors, print_lines
 from ...workspace.workspace import Workspace
+from ..confirm import person_agrees
 from ..output import OK, REFUSED
 from ..selection import definitions_of, open_workspaces
 
@@ -48,6 +48,13 @@ GIT_HOOK = """\
 exec phasekeeper check --gates --allow waiting
 """
 _EXECUTABLE = 0o755
+_CONNECT = "connect the server once: {} mcp add phasekeeper -- phasekeeper mcp"
+_NOTES = {
+    "claude": _CONNECT.format("claude"),
+    "codex": f"{_CONNECT.format('codex')}; then trust the hooks in Codex: /hooks",
+    "copilot": "Copilot runs the hooks of .claude/settings.json too: install one of both",
+}
+"""What is left to a person, by program."""
 _OWN_FILES = {
     "git": (GIT_HOOK, (".git/hooks/pre-commit", ".git/hooks/pre-push")),
     "github": (WORKFLOW, (".github/workflows/phasekeeper.yml",)),
@@ -64,7 +71,7 @@ def install(options: Namespace) -> int:
     print_errors(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in skipped)
     for change in changes:
         print_lines(_difference(change))
-    if changes and not (options.yes or _person_agrees(len(changes))):
+    if changes and not (options.yes or person_agrees(len(changes))):
         print_errors(["phasekeeper: nothing was written; `--yes` writes it without asking"])
         return REFUSED
     for change in changes:
@@ -146,25 +153,8 @@ def _outcome(
     yield [Part(f"written: {done}" if changes else "nothing is left to do", "good")]
     if undo:
         return
-    notes: dict[str, Callable[[], str]] = {
-        "claude": lambda: "connect the server once: claude mcp add phasekeeper -- phasekeeper mcp",
-        "codex": lambda: (
-            "connect the server once: codex mcp add phasekeeper -- phasekeeper mcp; then trust the"
-            " hooks in Codex: /hooks"
-        ),
-        "copilot": lambda: "Copilot runs the hooks of .claude/settings.json too: install one of both",
-    }
     for name in programs:
-        if name in notes:
-            yield [Part(f"{name}: {notes[name]()}")]
+        if name in _NOTES:
+            yield [Part(f"{name}: {_NOTES[name]}")]
     if not workspace.guard.runs and set(programs) & set(HookClient):
         yield [Part("no run is guarded yet, so nothing is refused: phasekeeper guard on", "warn")]
-
-
-def _person_agrees(count: int) -> bool:
-    """Whether a person at the terminal says yes; nobody there is a no."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    sys.stdout.write(f"Write {count} {'file' if count == 1 else 'files'}? [y/N] ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

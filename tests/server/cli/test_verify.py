@@ -16,7 +16,7 @@ from phasekeeper.server.checks.trust import WORKSPACE_CODE
 from phasekeeper.server.cli import confirm as confirmation
 from phasekeeper.server.cli.commands import verify
 
-from tests.roots import needs, put
+from tests.roots import CHECKED, needs, put
 
 CONFIG = "checks:\n  good: {run: [sh, -c, 'echo fine']}\n  bad: {run: [sh, -c, 'echo sorry; exit 1']}\n"
 
@@ -154,22 +154,9 @@ def test_nobody_is_asked_without_a_terminal():
     assert verify.confirm is confirmation.confirm
 
 
-WORKFLOW = """\
-workflow: build
-runs: {at: [runs/*], marker: {file: state.json, has: [phase]}}
-state: {file: state.json}
-phase: state.phase
-phases:
-  code: {rules: [{when: "checks.good.result == 'passed'", to: ship, because: built}]}
-  ship: {terminal: complete}
-gates:
-  tested: {after: code, criteria: [{text: the tests pass, when: "checks.good.result == 'passed'"}]}
-"""
-
-
 @pytest.mark.parametrize("command", ["next", "gates", "explain"])
 def test_what_a_gate_rests_on_is_named_with_what_made_it_stale(repository, run, person, command):
-    put(repository / ".phasekeeper/workflows/build.yaml", WORKFLOW)
+    put(repository / ".phasekeeper/workflows/build.yaml", CHECKED.replace("checks.tests", "checks.good"))
     put(repository / "runs/one/state.json", '{"phase": "code"}')
     _, out, _ = run(command)
     assert "check good untrusted: no person allowed what it runs" in out

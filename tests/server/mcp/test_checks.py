@@ -12,21 +12,9 @@ import pytest
 from phasekeeper.orchestration.definition.root_config import PATH, read_config
 from phasekeeper.server.checks.present import PresentChecks
 
-from tests.roots import needs, put
+from tests.roots import CHECKED, needs, put
 from tests.server.mcp.rig import ERAS, async_test, call, refusal, rig, text
 
-WORKFLOW = """\
-workflow: build
-runs: {at: [runs/*], marker: {file: state.json, has: [phase]}}
-state: {file: state.json}
-phase: state.phase
-phases:
-  code: {rules: [{when: "checks.tests.result == 'passed'", to: ship, because: built}]}
-  ship: {terminal: complete}
-gates:
-  tested: {after: code, criteria: [{text: the tests pass, when: "checks.tests.result == 'passed'"}]}
-  named: {after: code, criteria: [{text: it has a phase, when: state.phase != ''}]}
-"""
 SUM = "import app; print('adding'); raise SystemExit(app.ONE + 1 != 2)\n"
 
 
@@ -38,7 +26,7 @@ def checked(tmp_path: Path) -> Path:
     put(root / "check.py", f"import sys; sys.path.insert(0, 'src'); {SUM}")
     put(root / ".gitignore", ".phasekeeper/evidence/\n__pycache__/\n")
     declare(root, [sys.executable, "-I", "check.py"])
-    put(root / ".phasekeeper/workflows/build.yaml", WORKFLOW)
+    put(root / ".phasekeeper/workflows/build.yaml", CHECKED)
     put(root / "runs/one/state.json", '{"phase": "code"}')
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in (["init", "-q"], ["add", "--all"], ["commit", "-qm", "all"]):

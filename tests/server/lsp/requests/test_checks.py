@@ -13,7 +13,7 @@ import pytest
 from phasekeeper.orchestration.definition.root_config import PATH, read_config
 from phasekeeper.server.checks.present import PresentChecks
 
-from tests.roots import needs, put
+from tests.roots import CHECKED, needs, put
 from tests.server.lsp.client import CAPABILITIES, Client, ErrorResponse, run_with
 from tests.server.lsp.person import messages, pick
 
@@ -21,18 +21,6 @@ OURS = {"trusted": True, "phasekeeper": {"client": "vscode", "decides": True}}
 SHOWS = {**CAPABILITIES, "window": {"workDoneProgress": True, "showDocument": {"support": True}}}
 LOG = ".phasekeeper/evidence/tests.log"
 FOREVER = "import os, time; print(os.getpid(), flush=True); time.sleep(600)\n"
-WORKFLOW = """\
-workflow: build
-runs: {at: [runs/*], marker: {file: state.json, has: [phase]}}
-state: {file: state.json}
-phase: state.phase
-phases:
-  code: {rules: [{when: "checks.tests.result == 'passed'", to: ship, because: built}]}
-  ship: {terminal: complete}
-gates:
-  tested: {after: code, criteria: [{text: the tests pass, when: "checks.tests.result == 'passed'"}]}
-  named: {after: code, criteria: [{text: it has a phase, when: state.phase != ''}]}
-"""
 
 
 @pytest.fixture
@@ -44,7 +32,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     put(root / "check.py", "print('looking'); raise SystemExit('ONE = 1' not in open('src/app.py').read())\n")
     put(root / ".gitignore", ".phasekeeper/evidence/\n")
     put(root / PATH, f"checks:\n  tests: {{run: {[sys.executable, '-I', 'check.py']}, inputs: [src/**]}}\n")
-    put(root / ".phasekeeper/workflows/build.yaml", WORKFLOW)
+    put(root / ".phasekeeper/workflows/build.yaml", CHECKED)
     put(root / "runs/one/state.json", '{"phase": "code"}')
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in (["init", "-q"], ["add", "--all"], ["commit", "-qm", "all"]):
