@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from phasekeeper.orchestration.definition.compiler import compile_definition
+from phasekeeper.orchestration.definition.reader import Source, load_definition
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.write_check import WriteRefusal, check_write, is_root_file
 from phasekeeper.orchestration.journal.journal import Claim
@@ -85,3 +87,51 @@ def test_own_files_are_written_by_the_product_alone() -> None:
     assert refusal(run, "tasks/g/.phasekeeper/journal.jsonl") is None
     found = [is_root_file(f".phasekeeper/{name}") for name in ("config.yaml", "workflows/a.yaml", "notes.md")]
     assert found == [True, True, False]
+
+
+PUBLISHED = """
+workflow: article
+runs: {at: [articles/*], marker: {file: article.json, has: [phase]}}
+state: {file: article.json}
+phase: state.phase
+artifacts:
+  text: {paths: [text.md], kind: text}
+  page: {paths: [page.html], kind: text}
+phases:
+  draft: {produces: [text]}
+  review: {}
+  publish: {produces: [page]}
+gates:
+  short: {after: draft, criteria: [{text: it is short, when: has(state.short)}], allowed: [publish]}
+"""
+
+
+def test_what_a_gate_in_force_allows_may_be_made_before_its_turn() -> None:
+    run = Run(compile_definition(*load_definition(Source("article.yaml", PUBLISHED))), "articles/a")
+    run.write("text.md", "# A").write("article.json", {"phase": "draft"})
+    assert because(run, "articles/a/page.html").startswith("it is made in publish: gate short")
+    assert (
+        refusal(run.write("article.json", {"phase": "draft", "short": True}), "articles/a/page.html") is None
+    )
+
+
+UNIT = "{at: [docs/PLAN.md], unit: file, marker: {file: '#'}}"
+WORK = "work: {paths: ['#'], kind: plan-file}"
+
+
+def test_a_run_in_a_file_has_its_paths_from_the_folder_of_the_file() -> None:
+    text = PUBLISHED.replace("{at: [articles/*], marker: {file: article.json, has: [phase]}}", UNIT)
+    text = text.replace("state: {file: article.json}\nphase: state.phase", "phase: \"'draft'\"")
+    text = text.replace("has(state.short)", "work.done > 9").replace("artifacts:", f"artifacts:\n  {WORK}")
+    run = Run(compile_definition(*load_definition(Source("article.yaml", text))), "docs/PLAN.md#PLAN")
+    run.write("/docs/PLAN.md", "- [ ] write it\n").write("/docs/text.md", "# A")
+    assert because(run, "docs/page.html").startswith("it is made in publish: ")
+    assert refusal(run, "docs/PLAN.md#PLAN/page.html") is None
+
+
+def test_a_folder_is_refused_for_each_file_in_it() -> None:
+    run = pipeline("accept")
+    for path in (f"{TASK}/accept/", f"{TASK}/", ".ai-tools-chain/", "/", f"{TASK}/accept/*.json"):
+        assert refusal(run, path)
+    for path in (f"{TASK}/notes/", f"{TASK}/accept", "src/", f"{TASK}/*.md"):
+        assert refusal(run, path) is None

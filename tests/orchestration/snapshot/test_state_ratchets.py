@@ -179,3 +179,18 @@ def test_only_elements_of_a_list_have_an_order() -> None:
     assert OWN.state
     here, there = {("map", "a"): True, ("map", "b"): True}, {("map", "b"): True, ("map", "a"): True}
     assert moved_elements(OWN.state, here, there) == {}
+
+
+def test_an_element_that_is_gone_is_put_back_behind_the_one_ahead_of_it() -> None:
+    def order(now: list[str]) -> list[str]:
+        before = {"list": [{"id": name} for name in "abcd"]}
+        snapshot = read({"list": [{"id": name} for name in now]}, before)
+        assert snapshot.state
+        return [element["id"] for element in snapshot.state.data["list"]]
+
+    assert order(["a", "d"]) == ["a", "b", "c", "d"]
+    assert order(["d"]) == ["a", "b", "c", "d"]
+    assert order([]) == ["a", "b", "c", "d"]
+    assert order(["new", "b", "d"]) == ["new", "a", "b", "c", "d"]
+    # What was moved to the front does not take along what stood ahead of it.
+    assert order(["d", "a", "c"]) == ["d", "a", "b", "c"]

@@ -34,6 +34,10 @@ async def test_a_hook_is_answered_in_the_clients_form_and_is_in_no_list(root: Pa
         assert await answer(client, root, tool_name="Read", tool_input={"file_path": DECISION}) == {}
         assert await answer(client, root, **write, client="clippy") == {}
         assert await answer(client, root, event=3) == {}
-        assert await answer(client, root.parent, **write) == {}
+        # What lies outside of the client's folders is not looked at, guarded or not.
+        outside = root.parent / "outside"
+        task(outside, "T1")
+        put(outside / ".phasekeeper/config.yaml", "guard: {runs: ['**']}\n")
+        assert await answer(client, outside, **write) == {}
         # An event that does not say where it works is that of the connection's folder.
         assert "hookSpecificOutput" in await answer(client, Path(), **write | {"cwd": ""})

@@ -52,7 +52,11 @@ def test_an_agent_starts_only_for_a_step_that_is_permitted() -> None:
     assert said.startswith("agents/Coder may not be started for codegen: phases are not skipped. Instead: ")
     assert refusal([*runs, pipeline("codegen").trace()], agent="coder") == ""
     # A session that works on one run is not let through by another.
-    assert refusal(runs, agent="coder", session=FenceSession((TASK,)))
+    other = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/u")
+    other.write("planning/planning.ai.json", {"id": "U1"})
+    other.write("state.json", {"task_id": "u", "phase": "codegen", "iteration": 1})
+    assert refusal([*runs, other.trace()], agent="coder") == ""
+    assert refusal([*runs, other.trace()], agent="coder", session=FenceSession((TASK,)))
 
 
 def test_a_session_is_held_by_its_own_run_alone_in_files_that_are_no_runs() -> None:
