@@ -129,7 +129,7 @@ GUARD = """\
 Without `on` or `off` it says what is guarded. In guarded runs the hooks of coding
 assistants refuse what a shut gate forbids (`phasekeeper hook`). Anybody may turn a
 guard on; off is a person's, who types its name on a terminal. Kept in
-.phasekeeper/config.yaml: taking it away counts once that is committed.
+.phasekeeper/config.yaml; once that is committed, taking it away counts when that is.
 
 exit codes: 0, 1 nothing was changed, 2 wrong use
 
