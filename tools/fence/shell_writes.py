@@ -101,7 +101,7 @@ def _target(words: Sequence[str]) -> Sequence[str]:
     return [target.rstrip("/"), *(posixpath.join(target, name) for name in names)]
 
 
-def _moved(words: Sequence[str]) -> Sequence[str]:
+def _moved_places(words: Sequence[str]) -> Sequence[str]:
     return [*_whole(_operands(words)[:-1]), *_target(words)]
 
 
@@ -118,14 +118,14 @@ def _of_dd(words: Sequence[str]) -> Sequence[str]:
 def _of_git(words: Sequence[str]) -> Sequence[str]:
     command, *operands = _operands(words) or [""]
     if command == "mv":
-        return _moved(operands)
+        return _moved_places(operands)
     return _whole(operands) if command in ("checkout", "restore", "rm") else ()
 
 
 _WRITERS: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
     **dict.fromkeys(("touch", "truncate", "tee"), _operands),
     **dict.fromkeys(("rm", "unlink", "rmdir", "shred"), _whole),
-    "mv": _moved,
+    "mv": _moved_places,
     **dict.fromkeys(("cp", "ln", "install", "rsync"), _target),
     **dict.fromkeys(("sed", "perl", "gsed"), _in_place),
     "dd": _of_dd,

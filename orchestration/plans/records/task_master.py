@@ -23,6 +23,8 @@ from .task_records import OPEN, TaskRecord, plan_of_records
 
 FIRST_TAG = "master"
 """The tag of a file that has none, and of the first one."""
+MOST_TAGS = 500
+"""Each tag is read and judged like a folder; a file with more is a mistake, and is one run with a finding."""
 STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
     "pending": MarkStatus.TODO, "in-progress": MarkStatus.IN_PROGRESS, "done": MarkStatus.DONE,
     "completed": MarkStatus.DONE, "cancelled": MarkStatus.CANCELLED, "review": MarkStatus.BLOCKED,
@@ -40,12 +42,18 @@ _CANCELLED = "task-master next passes over it, and its core takes that as met"
 
 
 def tags(text: str) -> Sequence[str]:
-    """The tags of a file; of one that is damaged those that can be made out."""
+    """The tags of a file; of one that is damaged those that can be made out. Of too many one: see `fault`."""
     document = _read(text)
-    if not document.readable or not isinstance(document.data, dict):
-        return _legible_tags(text) or (FIRST_TAG,)
-    named = [key for key, value in document.data.items() if isinstance(value, dict) and "tasks" in value]
-    return [*named, *([_own_tag(named)] if _is_untagged(document.data) else [])]
+    if document.readable and isinstance(document.data, dict):
+        found = _tags_of(document.data)
+    else:
+        found = _legible_tags(text) or (FIRST_TAG,)
+    return found if len(found) <= MOST_TAGS else (FIRST_TAG,)
+
+
+def _tags_of(data: Mapping[str, Any]) -> Sequence[str]:
+    named = [key for key, value in data.items() if isinstance(value, dict) and "tasks" in value]
+    return [*named, *([_own_tag(named)] if _is_untagged(data) else [])]
 
 
 @lru_cache(maxsize=1)
@@ -115,6 +123,9 @@ def fault(text: str) -> Problem | None:
     if not isinstance(document.data, dict):
         said = "an object with a tag in it is expected here"
         return Problem("artifact-unreadable", said, Span(0, 0, 0, 1))
+    if (count := len(_tags_of(document.data))) > MOST_TAGS:
+        said = f"the file has {count} tags; of more than {MOST_TAGS} none is read"
+        return Problem("budget-exceeded", said, Span(0, 0, 0, 1))
     return None
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.model import Dialect, MarkStatus, Plan, TaskFile
+from phasekeeper.orchestration.plans.records.task_master import FIRST_TAG, MOST_TAGS, fault, tags
 from phasekeeper.orchestration.plans.schedule import build_schedule
 
 PLAN = """\
@@ -221,6 +222,19 @@ def test_a_damaged_file_says_where_and_keeps_the_tags_that_can_be_made_out() -> 
     assert (problem.code, problem.span.line) == ("artifact-unreadable", 19)
     assert list(units(text)) == ["master", "later ideas/№1"]
     assert list(units("")) == list(units("[")) == list(units('"master')) == ["master"]
+
+
+@pytest.mark.parametrize("damage", ["", ","])
+def test_of_a_file_with_too_many_tags_none_is_read(damage: str) -> None:
+    text = json.dumps({f"t{number}": {"tasks": []} for number in range(MOST_TAGS + 1)})
+    text = text[:-1] + damage + text[-1]
+    assert tags(text) == (FIRST_TAG,)
+    problem = fault(text)
+    assert problem is not None
+    assert damage or (problem.code, problem.message) == (
+        "budget-exceeded",
+        "the file has 501 tags; of more than 500 none is read",
+    )
 
 
 def test_a_file_that_is_cut_off_is_never_complete() -> None:
