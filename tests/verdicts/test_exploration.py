@@ -100,6 +100,14 @@ edit: Finalize was ok
 report: Finalize warning
 
 component-design
+edit: only a was announced
+edit: Finalize was ok
+honest: finalizes
+edit: SpawnComponentDesignSessions was ok
+edit: the newest interaction only
+person: moves on to Finalize
+
+component-design
 edit: Finalize was ok
 person: retries components
 edit: as it began

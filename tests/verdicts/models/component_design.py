@@ -124,14 +124,24 @@ class Truth:
 
 
 def _with_gone(now: Sequence[_Interaction], before: Sequence[_Interaction]) -> list[_Interaction]:
-    """The interactions of now, with those of before that are gone, each ahead of what followed it."""
-    every, following = list(now), len(now)
-    for each in reversed(before):
-        if each in every:
-            following = every.index(each)
+    """The interactions of now, with those of before that are gone, each ahead of what followed it.
+
+    They are told apart by their ids: whatever an edit makes of one, it is still the step that was recorded.
+    """
+    every, following = _named(now), len(now)
+    for name, each in reversed(_named(before)):
+        names = [known for known, _ in every]
+        if name in names:
+            following = names.index(name)
         else:
-            every.insert(following, each)
-    return every
+            every.insert(following, (name, each))
+    return [each for _, each in every]
+
+
+def _named(interactions: Sequence[_Interaction]) -> list[tuple[tuple[str, int], _Interaction]]:
+    """Each with its id, and of several with one id its number, the newest first."""
+    ids = [str(each.get("id")) for each in interactions]
+    return [((own, ids[:place].count(own)), interactions[place]) for place, own in enumerate(ids)]
 
 
 def _ends_in_finalize(interactions: Sequence[Mapping[str, Any]]) -> bool:
