@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from ..definition.model import Workflow
 from ..findings import NO_DATA, Finding, finding
 from ..journal.journal import Record
 from ..plans.model import MarkStatus, Plan, PlanEdit, Task
@@ -143,10 +144,7 @@ def _smaller_stages(approval: Record | None, sizes: dict[str, int], path: str) -
 def _reverted_marks(facts: RunFacts, plan: Plan, reports: list[Record]) -> Iterator[Finding]:
     """Open tasks of stages whose newest report is of the step that marks them."""
     workflow = facts.workflow
-    ticks = f"{PlanEdit.CHECK_TASKS}("
-    marking = {
-        event for event, writes in workflow.effects.items() if any(ticks in w.value.source for w in writes)
-    }
+    marking = _marking_events(workflow)
     newest = {str(entry["stage"]): f"{entry['phase']}.{entry['outcome']}" for entry in reports}
     skipped = facts.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
     passed_over = set(map(str, skipped)) if isinstance(skipped, list) else set[str]()
@@ -159,3 +157,15 @@ def _reverted_marks(facts: RunFacts, plan: Plan, reports: list[Record]) -> Itera
         message = f"{step} recorded phase {stage.id} as done, but {names} {verb} not marked done"
         span = stage.span_of(opened[0].mark or opened[0].place)
         yield make_finding("mark-reverted", facts.snapshot.plan_path, message, span, data={"stage": stage.id})
+
+
+def marking_steps(workflow: Workflow) -> list[str]:
+    """The steps whose reports mark the tasks of a stage as done."""
+    return [event.rpartition(".")[0] for event in _marking_events(workflow)]
+
+
+def _marking_events(workflow: Workflow) -> list[str]:
+    ticks = f"{PlanEdit.CHECK_TASKS}("
+    return [
+        event for event, writes in workflow.effects.items() if any(ticks in w.value.source for w in writes)
+    ]

@@ -34,6 +34,7 @@ from ..vfs.files import digest_of
 from .advisories import advisory_findings, budget_findings, ordered_findings, unproven_reports
 from .check_summaries import CheckCollector
 from .evidence import EvidenceCollector
+from .gate_violations import find_violations, with_violations
 from .notes import notes_of
 from .questions import open_questions
 from .reportables import reportable
@@ -53,8 +54,26 @@ def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
 def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
     """The evaluation together with the facts, the decision and the guards that were tried."""
     reports = fold_reports(workflow, snapshot)
+    facts, decision = reports.facts, reports.decision
     evaluation = _Assembler(reports).evaluation()
-    return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
+    trace = EvaluationTrace(evaluation, tuple(facts.trace), facts, decision)
+    findings = with_violations(facts, find_violations(trace), evaluation.findings)
+    return trace._replace(
+        evaluation=replace(
+            evaluation,
+            findings=ordered_findings(facts, decision, findings),
+            # Last, since they cover all that was read.
+            revision=_revision(snapshot),
+            reads=dict(snapshot.reader.reads),
+        )
+    )
+
+
+def _revision(snapshot: Snapshot) -> str:
+    """16 hex digits over the definition, its parameters and all that was read. No time is in it."""
+    read = (f"{path}\0{state}" for path, state in sorted(snapshot.reader.reads.items()))
+    claims = sorted(f"{claim.task} {claim.actor} {claim.seq}" for claim in snapshot.claims)
+    return digest_of("\n".join([snapshot.definition, *read, *claims]))
 
 
 class _Assembler:
@@ -73,7 +92,7 @@ class _Assembler:
         self.facts.next_step = self.decision.action or self.decision.to or ended
 
     def evaluation(self) -> Evaluation:
-        """The evaluation. What is read for it comes before `_revision`, which covers all that was read."""
+        """The evaluation, its findings as they were met; what was read is not noted in it yet."""
         facts, decision, snapshot, workflow = self.facts, self.decision, self.snapshot, self.workflow
         limits = tuple(map(self._limit, workflow.limits)) if self.phase else ()
         tasks = relevant_tasks(facts)
@@ -107,17 +126,11 @@ class _Assembler:
             claims=snapshot.claims,
             notes=tuple(notes_of(facts)) if self.phase else (),
             parameters={n: v for n, v in values.items() if v != workflow.parameters[n].default},
-            findings=ordered_findings(facts, decision, (*of_run, *advisories, *budget_findings(facts))),
-            revision=self._revision(),
-            reads=dict(snapshot.reader.reads),
+            findings=(*of_run, *advisories, *budget_findings(facts)),
+            revision="",
+            reads={},
             home=snapshot.home,
         )
-
-    def _revision(self) -> str:
-        """16 hex digits over the definition, its parameters and all that was read. No time is in it."""
-        read = (f"{path}\0{state}" for path, state in sorted(self.snapshot.reader.reads.items()))
-        claims = sorted(f"{claim.task} {claim.actor} {claim.seq}" for claim in self.snapshot.claims)
-        return digest_of("\n".join([self.snapshot.definition, *read, *claims]))
 
     def _title(self) -> str:
         plan = self.snapshot.plan

@@ -14,6 +14,7 @@ from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE
 from ..snapshot.state_ratchets import loosened_values
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
+from .gate_violations import edited_state
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
 ACCEPT = "accept"
@@ -41,6 +42,10 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
         said = "; ".join(each.change for each in loosened[:_MOST_SAID])
         more = f"; and {len(loosened) - _MOST_SAID} more" if len(loosened) > _MOST_SAID else ""
         text = f"The state was loosened: {said}{more}. May that count?"
+        questions.append(QuestionState(STATE, QuestionKind.APPROVAL, text, options))
+    elif path := edited_state(facts.snapshot):
+        options = (Option("accept", "let it count as it is now"),)
+        text = f"{path} was changed by something else than a report. May that count?"
         questions.append(QuestionState(STATE, QuestionKind.APPROVAL, text, options))
     raised = raised_questions(facts)
     waits_for_person = decision.status is RunStatus.WAITING_HUMAN and not (decision.questions or raised)

@@ -53,6 +53,11 @@ def check_write(trace: EvaluationTrace, path: str, holders: Collection[str] = ()
     )
 
 
+def gate_refusal(trace: EvaluationTrace, path: str) -> WriteRefusal | None:
+    """The refusal of what only later phases make, while none of them is permitted; None for other paths."""
+    return _WriteCheck(trace, path).of_gates()
+
+
 def is_root_file(path: str) -> bool:
     """True for the configuration, the definitions and the results of checks of a root."""
     return any(concerns(f"{FOLDER}/{name}", path) for name in ROOT_FILES)

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..definition.model import Workflow
-from ..definition.root_config import Config
+from ..definition.root_config import PATH as CONFIGURATION
+from ..definition.root_config import Config, read_config
 from ..findings import Problem, Span
 from ..journal.journal import Claim, Journal, Record, Verify, files_of, read_journal
 from ..journal.lines import JOURNAL
@@ -85,8 +86,19 @@ def read_run(
     pending, unread = _read_reports(workflow, place, reader, records)
     return Snapshot(
         root, run, workflow, reader, state, artifacts, records, origins, pending, journal, tuple(claims),
-        config or Config(), tuple(reader.findings), unread, asked,
+        config or Config(), tuple(reader.findings), unread, asked, _is_guarded(run, config, reader),
     )  # fmt: skip
+
+
+def _is_guarded(run: str, config: Config | None, reader: RunReader) -> bool:
+    """True if the configuration as it is, or as the commit HEAD has it, guards the run: to take a guard away
+    counts once it is committed. That it is guarded is part of the revision."""
+    is_guarded = bool(config and config.guard.covers(run))
+    if not is_guarded and (committed := reader.committed(CONFIGURATION)):
+        is_guarded = read_config(committed.decode("utf-8", "replace")).guard.covers(run)
+    if is_guarded:
+        reader.reads["guard"] = "on"
+    return is_guarded
 
 
 def _with_claims(

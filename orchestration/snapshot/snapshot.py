@@ -17,6 +17,7 @@ from ..expressions.values import MOST_ITEMS
 from ..findings import Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline, read_baseline
 from ..journal.journal import Claim, Journal, Record
+from ..journal.left_files import LeftFiles, read_left_files
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan, StageTasks, Task, TaskFile
@@ -118,7 +119,7 @@ class Snapshot:
     `records` are the journal's without the refused ones, `origins` where each stands. `unread` is a report
     file or folder that could not be read: it may hold a failure, so nothing is known. Files that only data
     names are read when they are asked for, so `reader` may still grow: one thread at a time. `asked` is what
-    was asked to read all but the reports, where it was noted.
+    was asked to read all but the reports, where it was noted. `guarded`: its gates hold assistants back.
     """
 
     root: str
@@ -136,6 +137,7 @@ class Snapshot:
     findings: tuple[Finding, ...]
     unread: str = ""
     asked: Asked | None = None
+    guarded: bool = False
 
     @cached_property
     def place(self) -> RunPlace:
@@ -227,6 +229,11 @@ class Snapshot:
     def baseline(self) -> RatchetBaseline:
         """The values that the records keep."""
         return read_baseline(self.records)
+
+    @cached_property
+    def left(self) -> LeftFiles:
+        """The files and marks as the records left them."""
+        return read_left_files(self.records)
 
     @property
     def plan(self) -> Plan | None:

@@ -1,4 +1,5 @@
-"""Baseline entries of a record: the ratcheted values that differ from those of the records before."""
+"""Baseline entries of a record: what it holds of files, marks and ratcheted values, where that differs from
+what the records before hold."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .baseline_entries import baseline_entries
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .deliveries import filed_text
+from .left_entries import left_entries
 from .effects import Cause, EffectRunner, moves_on, stated_phase
 from .measurements import measurements, unrecorded_reports
 from .state_writes import permitted_updates, refuse_placeholders
@@ -170,7 +171,8 @@ class _Draft:
         if self.act is not None:
             reader = RunReader(files, old.reader.parsed)
             state = read_state(declared, old.folder, reader) if declared and declared.ratchet else None
-            self.act["held"] = baseline_entries(self.trace, state, self.act)
+            held = baseline_entries(self.trace, state, self.act)
+            self.act["held"] = [*held, *left_entries(self.trace, files, self.act)]
 
     def lead(self, cause: Cause, leading: EvaluationTrace, after: EvaluationTrace) -> EvaluationTrace:
         """Let the run follow the rule that leads it on; how it stands then."""

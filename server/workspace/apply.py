@@ -37,6 +37,7 @@ from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.states import RecordKind
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.baseline_entries import baseline_entries
+from ...orchestration.updates.left_entries import left_entries
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
 from ...orchestration.updates.confirmation import confirmation
 from ...orchestration.updates.measurements import unrecorded_reports as _unrecorded
@@ -378,7 +379,9 @@ def start_run(
     )
     files = OverlayFiles(workspace.files, {edit.path: edit.text for edit in edits})
     as_begun = read_run(workflow, files, run, config=workspace.config)
-    began["held"] = baseline_entries(evaluate_traced(workflow, as_begun), as_begun.state, began)
+    trace = evaluate_traced(workflow, as_begun)
+    held = baseline_entries(trace, as_begun.state, began)
+    began["held"] = [*held, *left_entries(trace, files, began)]
 
     def writes(locked: LockedRun) -> Writes:
         if locked.seq > 1 or set(Workspace(workspace.root).files.list(run)) - {FOLDER}:

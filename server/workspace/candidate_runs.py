@@ -50,6 +50,8 @@ class CandidateRun(NamedTuple):
             assigned_workflow(run, before) != assigned_workflow(run, after)
         ):
             return True
+        if before.guard.covers(run) != after.guard.covers(run):
+            return True
         name = self.match.workflow.name if self.match else ""
         return bool(name) and _parameters(before, name) != _parameters(after, name)
 

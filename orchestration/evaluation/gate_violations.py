@@ -1,0 +1,245 @@
+"""Gate violations: what was done past a gate, seen afterwards in the files of a guarded run.
+
+`write_check` refuses a tool's write beforehand. A shell cannot be judged so; what it wrote is found here, by
+the same rules: files of a step that a gate shuts, marks that no passed gate carries, the state that reports
+change, a decision that nobody signed, the journal. What the commit HEAD has was reviewed and is none of it;
+nor is what stood there when the last record was made. Where neither tells, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ..decision.decision import outcomes_of, step_of
+from ..decision.facts import RunFacts, make_finding
+from ..decision.lost_work import marking_steps
+from ..definition.model import edges
+from ..findings import Finding, Severity, Span
+from ..journal.journal import record_lines
+from ..journal.lines import JOURNAL
+from ..plans.dialects import DIALECTS
+from ..plans.model import Plan, Task
+from ..snapshot.proof import is_committed
+from ..snapshot.snapshot import MOST_FINDINGS, STATE, Snapshot
+from ..snapshot.staleness import digests
+from ..states import RecordKind
+from ..vfs.files import below, decode
+from .trace import EvaluationTrace, check_action
+from .write_check import WriteRefusal, gate_refusal
+
+CODE = "gate-violation"
+_FIRST_LINE = Span(0, 0, 0, 1)
+_MOST_NAMED = 8
+# Findings that say by themselves what was written past a gate, where they are errors.
+_UNSIGNED, _BROKEN = "decision-unverified", "journal-invalid"
+
+
+class EarlyFile(NamedTuple):
+    """A file of a step that is shut off, and the refusal with which a tool's write of it is met."""
+
+    path: str
+    refusal: WriteRefusal
+
+
+class GateViolations(NamedTuple):
+    """What was written past the gates of a run. `marks` are tasks, `state` is the state file's path.
+
+    `lost_lines` is the number of records that the journal has in HEAD and that it lacks.
+    """
+
+    early: tuple[EarlyFile, ...] = ()
+    marks: tuple[Task, ...] = ()
+    state: str = ""
+    lost_lines: int = 0
+
+
+NO_VIOLATIONS = GateViolations()
+
+
+def find_violations(trace: EvaluationTrace) -> GateViolations:
+    """What was written past the gates of a guarded run; nothing of one that is not guarded."""
+    snapshot = trace.facts.snapshot
+    if not snapshot.guarded:
+        return NO_VIOLATIONS
+    is_known = trace.evaluation.current_phase is not None and bool(trace.facts.phase)
+    return GateViolations(
+        tuple(_early_files(trace)) if is_known else (),
+        tuple(_uncarried_marks(trace)) if is_known else (),
+        edited_state(snapshot),
+        _lost_lines(snapshot),
+    )
+
+
+def with_violations(
+    facts: RunFacts, violations: GateViolations, findings: Iterable[Finding]
+) -> Iterator[Finding]:
+    """The findings of a run with its violations in them.
+
+    One that says the same at the same place with another code gives way: a decision that nobody signed and a
+    broken journal are errors anywhere; in a guarded run they are this one.
+    """
+    snapshot = facts.snapshot
+    early = {each.path for each in violations.early}
+    journal = below(snapshot.home, JOURNAL)
+    for found in findings if snapshot.guarded else ():
+        is_reviewed = found.path == journal and is_committed(journal, snapshot.reader)
+        if found.code in (_UNSIGNED, _BROKEN) and found.severity is Severity.ERROR and not is_reviewed:
+            yield replace(found, code=CODE, data={**found.data, "instead_of": found.code})
+        elif not (found.code == "phase-ahead" and found.path in early):
+            yield found
+    yield from _findings_of(facts, violations, journal) if snapshot.guarded else findings
+
+
+def _findings_of(facts: RunFacts, violations: GateViolations, journal: str) -> Iterator[Finding]:
+    snapshot = facts.snapshot
+    for path, refusal in violations.early[:MOST_FINDINGS]:
+        said = f"it was written although {refusal.because}; it counts once its step's turn comes"
+        yield make_finding(CODE, path, f"{said}, or a person overrides", _FIRST_LINE, data=_NO_QUESTION)
+    if len(violations.early) > MOST_FINDINGS:
+        said = f"and {len(violations.early) - MOST_FINDINGS} more files of steps that are shut off"
+        yield make_finding(CODE, snapshot.place.itself, said, data=_NO_QUESTION)
+    by_stage: dict[str, list[Task]] = {}
+    for task in violations.marks:
+        by_stage.setdefault(task.stage, []).append(task)
+    plan = snapshot.plan
+    spans = {stage.id: stage.span_of for stage in plan.stages} if plan else {}
+    for stage, tasks in by_stage.items():
+        names = ", ".join(task.id for task in tasks[:_MOST_NAMED])
+        more = f" and {len(tasks) - _MOST_NAMED} more" if len(tasks) > _MOST_NAMED else ""
+        verb = "is" if len(tasks) == 1 else "are"
+        said = f"{names}{more} {verb} marked done, and no gate of stage {stage} passed that lets it be marked"
+        span = spans[stage](tasks[0].mark or tasks[0].place)
+        yield make_finding(CODE, snapshot.plan_path, said, span, data=_NO_QUESTION)
+    if violations.state:
+        said = "the state is not as the last record left it, and reports alone change it"
+        yield make_finding(
+            CODE, violations.state, f"{said}; put it back, or a person accepts or commits it", _FIRST_LINE,
+            data={"question": STATE},
+        )  # fmt: skip
+    if violations.lost_lines:
+        count = "1 record" if violations.lost_lines == 1 else f"{violations.lost_lines} records"
+        said = f"the journal lacks {count} that the commit HEAD has; only Phasekeeper writes it"
+        yield make_finding(CODE, journal, said, _FIRST_LINE, data=_NO_QUESTION)
+
+
+# No question of the run is the one to be asked.
+_NO_QUESTION: Mapping[str, object] = {"question": ""}
+
+
+# ---- files of later steps
+
+
+def _early_files(trace: EvaluationTrace) -> Iterator[EarlyFile]:
+    """Files that only shut-off steps make, by no record's words and not in HEAD."""
+    facts, snapshot = trace.facts, trace.facts.snapshot
+    if trace.evaluation.inferred and not snapshot.records:
+        # Evidence alone tells the phase: nothing says how far the run had got when they were made.
+        return
+    current = facts.workflow.order(facts.phase or "")
+    made = {name for phase in facts.workflow.phases.values() if phase.order <= current for name in phase.produces}
+    later = [phase for phase in facts.workflow.phases.values() if phase.order > current]
+    for name in dict.fromkeys(name for phase in later for name in phase.produces if name not in made):
+        declared, artifact = facts.workflow.artifacts[name], facts.artifact(name)
+        if declared.listed is not None or not artifact.exists:
+            continue
+        for path, digest in digests(artifact, declared, snapshot.place, snapshot.reader).items():
+            if (path, digest) in snapshot.left.known or is_committed(path, snapshot.reader):
+                continue
+            if refusal := gate_refusal(trace, path):
+                yield EarlyFile(path, refusal)
+
+
+# ---- marks of a plan
+
+
+def _uncarried_marks(trace: EvaluationTrace) -> Iterator[Task]:
+    """Tasks that are marked done although no report, decision or commit carries the mark.
+
+    Of plans whose marks are set by the report of a step after a gate; of those that are ticked in passing
+    nothing is asked.
+    """
+    facts, snapshot = trace.facts, trace.facts.snapshot
+    plan, steps = snapshot.plan, marking_steps(facts.workflow)
+    if plan is None or not steps:
+        return
+    known = snapshot.left.marked
+    open_marks = [task for task in plan.tasks if task.done and task.id not in (known or ())]
+    if not open_marks:
+        return
+    committed = _committed_marks(snapshot)
+    if known is None and committed is None:
+        return
+    permitted = facts.stage if _is_permitted(trace, steps) else ""
+    carried: dict[str, bool] = {}
+    for task in open_marks:
+        if task.id in (committed or ()) or task.stage == permitted:
+            continue
+        if task.stage not in carried:
+            carried[task.stage] = task.stage != facts.stage and _is_carried(facts, steps, task.stage)
+        if not carried[task.stage]:
+            yield task
+
+
+def _is_permitted(trace: EvaluationTrace, steps: Iterable[str]) -> bool:
+    permissions = (check_action(trace, step) for step in steps)
+    return any(permission and permission.allowed for permission in permissions)
+
+
+def _is_carried(facts: RunFacts, steps: Sequence[str], stage: str) -> bool:
+    """True if the newest report of a stage that lets its tasks be marked calls its step done."""
+    ways = edges(facts.workflow)
+    carrying = [*steps, *(phase for phase, targets in ways.items() if targets & {*steps})]
+    pattern = {"kind": RecordKind.REPORT.value, "phase": carrying, "stage": stage}
+    newest = next(iter(facts.context.records.pick(pattern)[-1:]), None)
+    if newest is None:
+        return False
+    return newest["outcome"] == outcomes_of(step_of(facts.workflow, str(newest["phase"])))[0]
+
+
+def _committed_marks(snapshot: Snapshot) -> frozenset[str] | None:
+    """The tasks that the plan in HEAD marks done; None where HEAD has no plan that can be read."""
+    declared, path = snapshot.workflow.plan, snapshot.plan_path
+    committed = snapshot.reader.read_committed(path)
+    file = decode(path, committed) if committed is not None else None
+    if declared is None or file is None or file.text is None:
+        return None
+    plan: Plan | None = snapshot.reader.parse_cached(
+        f"committed {declared.kind}", file, DIALECTS[declared.kind].read
+    )
+    return frozenset(task.id for task in plan.tasks if task.done) if plan else None
+
+
+# ---- the state, and the journal
+
+
+def edited_state(snapshot: Snapshot) -> str:
+    """The path of the state where something else than a command wrote it last; "" where it is right.
+
+    Only reports change it; it is as the last record left it, or as HEAD has it.
+    """
+    state = snapshot.state
+    if not snapshot.guarded or state is None or snapshot.journal.broken or snapshot.journal.forked:
+        return ""
+    if "state" not in snapshot.workflow.written_by_reports:
+        return ""
+    digest, left = snapshot.reader.read(state.path).digest, snapshot.left.digests.get(state.path)
+    if digest == left or is_committed(state.path, snapshot.reader):
+        return ""
+    is_known = left is not None or snapshot.reader.read_committed(state.path) is not None
+    return state.path if is_known else ""
+
+
+def _lost_lines(snapshot: Snapshot) -> int:
+    """The number of records that the journal has in HEAD and not any more; 0 where it cannot be told."""
+    path = below(snapshot.home, JOURNAL)
+    committed = snapshot.reader.read_committed(path)
+    if committed is None or (snapshot.journal.broken and snapshot.journal.unread):
+        return 0
+    now = snapshot.reader.read(path).text or ""
+    before = (decode(path, committed).text or "")
+    if before == now:
+        return 0
+    digests_now = {line.digest for line in record_lines(now)[0]}
+    return sum(line.digest not in digests_now for line in record_lines(before)[0])
