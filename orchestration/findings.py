@@ -170,7 +170,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         "a failed gate does not say which tasks of its stage have to be fixed",
     ),
     "freshness-unknown": (Severity.HINT, "a verdict and what it judges were saved at the same moment"),
-    "gate-violation": (Severity.ERROR, "a guarded run has what was written past its gates, by no report or person"),
+    "gate-violation": (
+        Severity.ERROR,
+        "a guarded run has what was written past its gates, by no report or person",
+    ),
     "inconsistent-state": (Severity.ERROR, "the recorded phase is ahead of what earlier phases delivered"),
     "inputs-unwatched": (Severity.INFO, "changes of a check's inputs are seen only when somebody asks"),
     "issue-reported": (Severity.WARNING, "a tool reports an issue in a source file"),

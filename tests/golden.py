@@ -6,6 +6,7 @@ expectations, one `KEY = VALUE` a line. A file that tells several stories about 
 
     patch PATH: {JSON merge patch}      file PATH: text (\\n is a line end)      remove PATH
     journal RUN: {record}               mtime PATH: seconds                     claim RUN: TASK by WHO
+    head PATH: text that the commit HEAD has there, nothing without one; else HEAD has all as it is
 
 `#` begins a comment. Keys are dotted paths into the evaluation's JSON, or one of the short forms in
 `SHORT`. `pytest --update-cases` writes the values that were found into the file.
@@ -33,7 +34,7 @@ from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 CASES = Path(__file__).parent / "cases"
 _SECTION = re.compile(r"^-- (.+) --$", re.M)
-_CHANGE = re.compile(r"^(patch|file|remove|journal|mtime|claim) (\S+?):?(?: (.*))?$")
+_CHANGE = re.compile(r"^(patch|file|remove|journal|mtime|claim|head) (\S+?):?(?: (.*))?$")
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Case:
     files: dict[str, str]
     mtimes: dict[str, int] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
+    head: dict[str, str | None] = field(default_factory=dict)
     expected: list[tuple[str, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -97,6 +99,8 @@ def _apply(case: Case, verb: str, path: str, rest: str | None) -> None:
         del case.files[path]
     elif verb == "mtime":
         case.mtimes[path] = int(float(rest) * 1e9)
+    elif verb == "head":
+        case.head[path] = rest.replace("\\n", "\n") if rest else None
     elif verb == "journal":
         append_record(case.files, path, json.loads(rest))
     else:
@@ -133,10 +137,11 @@ def steps_of(case: Case) -> EvaluationTrace:
     assert matches, f"{case}: no run was found; passed over: {passed}"
     wanted = dict(case.expected).get("run")
     match = next((m for m in matches if m.run == wanted), matches[0])
+    committed = {**case.files, **case.head}
     snapshot = read_run(
         match.workflow, files, match.run, root="/root", config=config, claims=case.claims,
         verify=lambda lines: frozenset(range(len(lines))),
-        committed=lambda path: case.files[path].encode() if path in case.files else None,
+        committed=lambda path: text.encode() if (text := committed.get(path)) is not None else None,
     )  # fmt: skip
     return evaluate_traced(match.workflow, snapshot)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..decision.basis import BasisCollector, Grounds
 from ..decision.gates import allowed_steps
@@ -53,20 +54,25 @@ def evaluate(workflow: Workflow, snapshot: Snapshot) -> Evaluation:
 
 def evaluate_traced(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
     """The evaluation together with the facts, the decision and the guards that were tried."""
-    reports = fold_reports(workflow, snapshot)
-    facts, decision = reports.facts, reports.decision
-    evaluation = _Assembler(reports).evaluation()
-    trace = EvaluationTrace(evaluation, tuple(facts.trace), facts, decision)
-    findings = with_violations(facts, find_violations(trace), evaluation.findings)
-    return trace._replace(
-        evaluation=replace(
-            evaluation,
-            findings=ordered_findings(facts, decision, findings),
-            # Last, since they cover all that was read.
-            revision=_revision(snapshot),
-            reads=dict(snapshot.reader.reads),
-        )
+    trace = _look(workflow, snapshot)
+    facts, decision, evaluation = trace.facts, trace.decision, trace.evaluation
+    violations = find_violations(trace, partial(_look, workflow))
+    findings = with_violations(facts, violations, evaluation.findings)
+    evaluation = replace(
+        evaluation,
+        findings=ordered_findings(facts, decision, findings),
+        # Last, since they cover all that was read.
+        revision=_revision(snapshot),
+        reads=dict(snapshot.reader.reads),
     )
+    return trace._replace(evaluation=evaluation, violations=violations)
+
+
+def _look(workflow: Workflow, snapshot: Snapshot) -> EvaluationTrace:
+    """The evaluation as far as it needs no other: without violations, its findings as they were met."""
+    reports = fold_reports(workflow, snapshot)
+    evaluation = _Assembler(reports).evaluation()
+    return EvaluationTrace(evaluation, tuple(reports.facts.trace), reports.facts, reports.decision)
 
 
 def _revision(snapshot: Snapshot) -> str:

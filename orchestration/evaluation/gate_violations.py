@@ -8,9 +8,8 @@ nor is what stood there when the last record was made. Where neither tells, noth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts, make_finding
@@ -22,12 +21,13 @@ from ..journal.lines import JOURNAL
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan, Task
 from ..snapshot.proof import is_committed
+from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import MOST_FINDINGS, STATE, Snapshot
-from ..snapshot.staleness import digests
-from ..states import RecordKind
+from ..snapshot.staleness import SAME_MOMENT_NS, digests
+from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, decode
-from .trace import EvaluationTrace, check_action
-from .write_check import WriteRefusal, gate_refusal
+from .trace import EarlyFile, EvaluationTrace, GateViolations, check_action
+from .write_check import gate_refusal
 
 CODE = "gate-violation"
 _FIRST_LINE = Span(0, 0, 0, 1)
@@ -36,36 +36,18 @@ _MOST_NAMED = 8
 _UNSIGNED, _BROKEN = "decision-unverified", "journal-invalid"
 
 
-class EarlyFile(NamedTuple):
-    """A file of a step that is shut off, and the refusal with which a tool's write of it is met."""
-
-    path: str
-    refusal: WriteRefusal
+Look = Callable[[Snapshot], EvaluationTrace]
+"""The evaluation of a run by other facts, without its violations."""
 
 
-class GateViolations(NamedTuple):
-    """What was written past the gates of a run. `marks` are tasks, `state` is the state file's path.
-
-    `lost_lines` is the number of records that the journal has in HEAD and that it lacks.
-    """
-
-    early: tuple[EarlyFile, ...] = ()
-    marks: tuple[Task, ...] = ()
-    state: str = ""
-    lost_lines: int = 0
-
-
-NO_VIOLATIONS = GateViolations()
-
-
-def find_violations(trace: EvaluationTrace) -> GateViolations:
+def find_violations(trace: EvaluationTrace, look: Look) -> GateViolations:
     """What was written past the gates of a guarded run; nothing of one that is not guarded."""
     snapshot = trace.facts.snapshot
     if not snapshot.guarded:
-        return NO_VIOLATIONS
+        return trace.violations
     is_known = trace.evaluation.current_phase is not None and bool(trace.facts.phase)
     return GateViolations(
-        tuple(_early_files(trace)) if is_known else (),
+        tuple(_early_files(trace, look)) if is_known else (),
         tuple(_uncarried_marks(trace)) if is_known else (),
         edited_state(snapshot),
         _lost_lines(snapshot),
@@ -94,8 +76,8 @@ def with_violations(
 
 def _findings_of(facts: RunFacts, violations: GateViolations, journal: str) -> Iterator[Finding]:
     snapshot = facts.snapshot
-    for path, refusal in violations.early[:MOST_FINDINGS]:
-        said = f"it was written although {refusal.because}; it counts once its step's turn comes"
+    for path, because in violations.early[:MOST_FINDINGS]:
+        said = f"it was written although {because}; it counts once its step's turn comes"
         yield make_finding(CODE, path, f"{said}, or a person overrides", _FIRST_LINE, data=_NO_QUESTION)
     if len(violations.early) > MOST_FINDINGS:
         said = f"and {len(violations.early) - MOST_FINDINGS} more files of steps that are shut off"
@@ -131,24 +113,52 @@ _NO_QUESTION: Mapping[str, object] = {"question": ""}
 # ---- files of later steps
 
 
-def _early_files(trace: EvaluationTrace) -> Iterator[EarlyFile]:
-    """Files that only shut-off steps make, by no record's words and not in HEAD."""
+def _early_files(trace: EvaluationTrace, look: Look) -> Iterator[EarlyFile]:
+    """Files that only shut-off steps make, by no record's words and not in HEAD.
+
+    A file may change what comes next: a review that blocks sends the run back. So each is judged on the run
+    without it, and without all that come behind it. Costs an evaluation for each artifact of a later step
+    that is there and unknown.
+    """
+    snapshot = trace.facts.snapshot
+    unknown = dict(_unknown_artifacts(trace))
+    missing = {
+        name: ArtifactState(name, ArtifactStatus.MISSING, snapshot.artifacts[name].path) for name in unknown
+    }
+    for name, paths in unknown.items():
+        # Nothing that this look remembers is true of the run.
+        reader = replace(snapshot.reader, parsed={})
+        before = look(replace(snapshot, reader=reader, artifacts={**snapshot.artifacts, **missing}))
+        refused = [(path, refusal) for path in paths if (refusal := gate_refusal(before, path))]
+        yield from (EarlyFile(path, refusal.because) for path, refusal in refused)
+        if not refused:
+            del missing[name]
+
+
+def _unknown_artifacts(trace: EvaluationTrace) -> Iterator[tuple[str, list[str]]]:
+    """(artifact of a later step, those of its files that no record and no commit has), in the steps' order.
+
+    Passed over is what may have been made in its turn: where something that it builds on was saved later,
+    nobody can tell.
+    """
     facts, snapshot = trace.facts, trace.facts.snapshot
-    if trace.evaluation.inferred and not snapshot.records:
-        # Evidence alone tells the phase: nothing says how far the run had got when they were made.
+    # Without a record the state file alone says how far the run had got, and only of what was saved later.
+    since_ns = 0 if snapshot.records else snapshot.state.mtime_ns + SAME_MOMENT_NS if snapshot.state else None
+    if since_ns is None:
         return
-    current = facts.workflow.order(facts.phase or "")
-    made = {name for phase in facts.workflow.phases.values() if phase.order <= current for name in phase.produces}
-    later = [phase for phase in facts.workflow.phases.values() if phase.order > current]
-    for name in dict.fromkeys(name for phase in later for name in phase.produces if name not in made):
-        declared, artifact = facts.workflow.artifacts[name], facts.artifact(name)
-        if declared.listed is not None or not artifact.exists:
-            continue
-        for path, digest in digests(artifact, declared, snapshot.place, snapshot.reader).items():
-            if (path, digest) in snapshot.left.known or is_committed(path, snapshot.reader):
+    current, newest_ns, seen = facts.workflow.order(facts.phase or ""), 0, set[str]()
+    for phase in facts.workflow.phases.values():
+        for name in phase.produces:
+            declared, artifact = facts.workflow.artifacts[name], snapshot.artifacts.get(name)
+            if artifact is None or not artifact.exists or name in seen:
                 continue
-            if refusal := gate_refusal(trace, path):
-                yield EarlyFile(path, refusal)
+            is_later = phase.order > current and artifact.mtime_ns >= max(since_ns, newest_ns)
+            newest_ns = max(newest_ns, artifact.mtime_ns)
+            seen.add(name)
+            now = digests(artifact, declared, snapshot.place, snapshot.reader) if is_later else {}
+            new = {path for path, digest in now.items() if (path, digest) not in snapshot.left.known}
+            if unknown := sorted(path for path in new if not is_committed(path, snapshot.reader)):
+                yield name, unknown
 
 
 # ---- marks of a plan
@@ -188,9 +198,12 @@ def _is_permitted(trace: EvaluationTrace, steps: Iterable[str]) -> bool:
 
 
 def _is_carried(facts: RunFacts, steps: Sequence[str], stage: str) -> bool:
-    """True if the newest report of a stage that lets its tasks be marked calls its step done."""
+    """True if a person moved the run on in a stage, or the newest report that lets its tasks be marked calls
+    its step done."""
     ways = edges(facts.workflow)
     carrying = [*steps, *(phase for phase, targets in ways.items() if targets & {*steps})]
+    if facts.context.records.pick({"kind": RecordKind.OVERRIDE.value, "stage": stage}):
+        return True
     pattern = {"kind": RecordKind.REPORT.value, "phase": carrying, "stage": stage}
     newest = next(iter(facts.context.records.pick(pattern)[-1:]), None)
     if newest is None:
@@ -238,7 +251,7 @@ def _lost_lines(snapshot: Snapshot) -> int:
     if committed is None or (snapshot.journal.broken and snapshot.journal.unread):
         return 0
     now = snapshot.reader.read(path).text or ""
-    before = (decode(path, committed).text or "")
+    before = decode(path, committed).text or ""
     if before == now:
         return 0
     digests_now = {line.digest for line in record_lines(now)[0]}

@@ -8,8 +8,28 @@ from typing import NamedTuple
 from ..decision.decision import Decision, action_of
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.gates import allowed_steps, gate_against_repeating
+from ..plans.model import Task
 from ..result.values import Evaluation
 from ..states import SuggestionKind
+
+
+class EarlyFile(NamedTuple):
+    """A file of a step that a gate shuts off, and why nobody may write it now."""
+
+    path: str
+    because: str
+
+
+class GateViolations(NamedTuple):
+    """What was written past the gates of a guarded run. `marks` are tasks, `state` is the state file's path.
+
+    `lost_lines` is the number of records that the journal has in HEAD and that it lacks.
+    """
+
+    early: tuple[EarlyFile, ...] = ()
+    marks: tuple[Task, ...] = ()
+    state: str = ""
+    lost_lines: int = 0
 
 
 class EvaluationTrace(NamedTuple):
@@ -19,6 +39,7 @@ class EvaluationTrace(NamedTuple):
     entries: tuple[TraceEntry, ...]
     facts: RunFacts
     decision: Decision
+    violations: GateViolations = GateViolations()
 
 
 class Permission(NamedTuple):

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..definition.names import PROPOSED
+from ..evaluation.questions import MOST_SIGNED
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..journal.journal import files_of
@@ -74,6 +75,8 @@ def _answer(
     state, is_definition = trace.facts.snapshot.state, question.id == DEFINITION
     for loosened in loosened_values(state) if state and question.id == STATE else ():
         yield f"{state.path if state else ''}: {loosened.change}"
+    if question.id == STATE and trace.violations.state:
+        yield from _file_lines(trace, trace.violations.state)
     for finding in trace.facts.loosened_parameters() if is_definition else ():
         yield f"{finding.path}: {finding.message}"
     for entry in question.history[-MOST_HISTORY:]:
@@ -96,6 +99,13 @@ def _answer(
             yield f"  {_afterwards(propose(trace, command._replace(option=option.id), now).evaluation)}"
         except CommandRefused as error:
             yield f"  not possible now: {error}"
+
+
+def _file_lines(trace: EvaluationTrace, path: str) -> Iterator[str]:
+    """Every line of a file that would count as it is; of a large one that it has to be looked at."""
+    text = trace.facts.snapshot.reader.read(path).text or ""
+    yield f"{path} as it is now{':' if len(text) <= MOST_SIGNED else ' is too long to be shown: look at it'}"
+    yield from (f"  | {line}" for line in (text.splitlines() if len(text) <= MOST_SIGNED else ()))
 
 
 def _signed_lines(trace: EvaluationTrace, question: QuestionState) -> Iterator[str]:

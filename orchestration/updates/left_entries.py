@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..decision.lost_work import marking_steps
-from ..evaluation.gate_violations import GateViolations, find_violations
-from ..evaluation.trace import EvaluationTrace
+from ..evaluation.trace import EvaluationTrace, GateViolations
 from ..journal.journal import Record, files_of
 from ..journal.left_files import UNKNOWN
 from ..snapshot.artifacts import read_artifact
@@ -34,7 +33,7 @@ def left_entries(trace: EvaluationTrace, files: Files, record: Record) -> list[d
 
     `files` are those of the root as the command leaves them.
     """
-    violations = find_violations(trace)
+    violations = trace.violations
     reader = RunReader(files, trace.facts.snapshot.reader.parsed)
     kept = [*_of_state(trace, violations, reader, record), *_of_files(trace, violations, record)]
     return [*kept[:MOST_FILES], *_of_marks(trace, violations, reader, record)]
@@ -76,7 +75,7 @@ def _of_marks(
     trace: EvaluationTrace, violations: GateViolations, reader: RunReader, record: Record
 ) -> _Entries:
     """The tasks that are marked now and were not when the record before was made, and the other way round."""
-    facts, snapshot = trace.facts, trace.facts.snapshot
+    snapshot = trace.facts.snapshot
     declared = snapshot.workflow.plan
     if declared is None or not marking_steps(snapshot.workflow):
         return
@@ -95,5 +94,7 @@ def _of_marks(
 def _takes_marks(trace: EvaluationTrace, record: Record) -> bool:
     """True for a decision of a person about the plan, or against what its files say."""
     question = trace.facts.workflow.questions.get(str(record["question"]))
-    is_of_plan = bool(question and question.kind == QuestionKind.APPROVAL and (question.stages or question.about))
+    is_of_plan = bool(
+        question and question.kind == QuestionKind.APPROVAL and (question.stages or question.about)
+    )
     return record["kind"] == RecordKind.OVERRIDE or (record["kind"] == RecordKind.ANSWER and is_of_plan)

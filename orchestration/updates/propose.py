@@ -30,8 +30,8 @@ from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .baseline_entries import baseline_entries
 from .commands import Command, CommandRefused, build_record, build_skip_record, effect_events
 from .deliveries import filed_text
-from .left_entries import left_entries
 from .effects import Cause, EffectRunner, moves_on, stated_phase
+from .left_entries import left_entries
 from .measurements import measurements, unrecorded_reports
 from .state_writes import permitted_updates, refuse_placeholders
 

@@ -37,9 +37,9 @@ from ...orchestration.snapshot.snapshot import definition_digest
 from ...orchestration.states import RecordKind
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.baseline_entries import baseline_entries
-from ...orchestration.updates.left_entries import left_entries
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
 from ...orchestration.updates.confirmation import confirmation
+from ...orchestration.updates.left_entries import left_entries
 from ...orchestration.updates.measurements import unrecorded_reports as _unrecorded
 from ...orchestration.updates.propose import propose
 from ...orchestration.updates.refusals import RecordedRefusal

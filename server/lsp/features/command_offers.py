@@ -141,12 +141,20 @@ def _bad_lines(finding: Finding, e: Evaluation, context: DocumentContext) -> _Co
     yield offer(title, CommandName.SHOW_COMMAND_LINE, e, what="drop-bad-lines")
 
 
+def _violation(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
+    """The way out that what was written past a gate has as another finding; else the question that it is."""
+    instead = finding.data.get("instead_of", "")
+    for source in OFFERS.get(instead, () if instead else (_questions,)):
+        yield from source(finding, e, context)
+
+
 OFFERS: dict[str, tuple[Callable[[Finding, Evaluation, DocumentContext], _Commands], ...]] = {
     "approval-missing": (_questions,),
     "approval-stale": (_questions, _stale_approvals),
     "artifact-stale": (_redo_producer,),
     "decision-unverified": (_unproved_decision,),
     "definition-changed": (_questions,),
+    "gate-violation": (_violation,),
     "inconsistent-state": (_engine_fixes,),
     "iteration-limit": (_questions,),
     "journal-forked": (_repair,),
