@@ -33,7 +33,7 @@ CODE = "gate-violation"
 _FIRST_LINE = Span(0, 0, 0, 1)
 _MOST_NAMED = 8
 # Findings that say by themselves what was written past a gate, where they are errors.
-_UNSIGNED, _BROKEN = "decision-unverified", "journal-invalid"
+_SAME_ELSEWHERE = ("decision-unverified", "journal-invalid")
 
 
 Look = Callable[[Snapshot], EvaluationTrace]
@@ -56,22 +56,26 @@ def find_violations(trace: EvaluationTrace, look: Look) -> GateViolations:
 
 def with_violations(
     facts: RunFacts, violations: GateViolations, findings: Iterable[Finding]
-) -> Iterator[Finding]:
+) -> Iterable[Finding]:
     """The findings of a run with its violations in them.
 
     One that says the same at the same place with another code gives way: a decision that nobody signed and a
     broken journal are errors anywhere; in a guarded run they are this one.
     """
     snapshot = facts.snapshot
-    early = {each.path for each in violations.early}
+    if not snapshot.guarded:
+        return findings
     journal = below(snapshot.home, JOURNAL)
-    for found in findings if snapshot.guarded else ():
+    told: list[Finding] = [*_findings_of(facts, violations, journal)]
+    others: list[Finding] = []
+    for found in findings:
         is_reviewed = found.path == journal and is_committed(journal, snapshot.reader)
-        if found.code in (_UNSIGNED, _BROKEN) and found.severity is Severity.ERROR and not is_reviewed:
-            yield replace(found, code=CODE, data={**found.data, "instead_of": found.code})
-        elif not (found.code == "phase-ahead" and found.path in early):
-            yield found
-    yield from _findings_of(facts, violations, journal) if snapshot.guarded else findings
+        if found.code in _SAME_ELSEWHERE and found.severity is Severity.ERROR and not is_reviewed:
+            told.append(replace(found, code=CODE, data={**found.data, "instead_of": found.code}))
+        else:
+            others.append(found)
+    paths = {found.path for found in told}
+    return (*told, *(found for found in others if found.code != "phase-ahead" or found.path not in paths))
 
 
 def _findings_of(facts: RunFacts, violations: GateViolations, journal: str) -> Iterator[Finding]:
@@ -150,7 +154,7 @@ def _unknown_artifacts(trace: EvaluationTrace) -> Iterator[tuple[str, list[str]]
     for phase in facts.workflow.phases.values():
         for name in phase.produces:
             declared, artifact = facts.workflow.artifacts[name], snapshot.artifacts.get(name)
-            if artifact is None or not artifact.exists or name in seen:
+            if artifact is None or not artifact.exists or declared.decided_by or name in seen:
                 continue
             is_later = phase.order > current and artifact.mtime_ns >= max(since_ns, newest_ns)
             newest_ns = max(newest_ns, artifact.mtime_ns)
