@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from ..definition.model import Workflow
 from ..definition.root_config import PATH as CONFIGURATION
-from ..definition.root_config import Config, read_config
+from ..definition.root_config import Config, Guard, read_config
 from ..findings import Problem, Span
 from ..journal.journal import Claim, Journal, Record, Verify, files_of, read_journal
 from ..journal.lines import JOURNAL
@@ -29,6 +30,9 @@ from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_ta
 from .staleness import with_staleness
 from .state_file import read_state
 from .state_ratchets import ratchet_state
+
+# Committed configurations, one a root; all runs of it ask for the same.
+_MOST_GUARDS = 64
 
 
 def read_run(
@@ -95,10 +99,15 @@ def _is_guarded(run: str, config: Config | None, reader: RunReader) -> bool:
     counts once it is committed. That it is guarded is part of the revision."""
     is_guarded = bool(config and config.guard.covers(run))
     if not is_guarded and (committed := reader.committed(CONFIGURATION)):
-        is_guarded = read_config(committed.decode("utf-8", "replace")).guard.covers(run)
+        is_guarded = _guard_in(committed).covers(run)
     if is_guarded:
         reader.reads["guard"] = "on"
     return is_guarded
+
+
+@lru_cache(_MOST_GUARDS)
+def _guard_in(configuration: bytes) -> Guard:
+    return read_config(configuration.decode("utf-8", "replace")).guard
 
 
 def _with_claims(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
 from phasekeeper.orchestration.journal.journal import Claim
@@ -107,3 +108,67 @@ def test_a_session_is_told_where_the_guarded_runs_stand() -> None:
     assert len(text) < 1_500
     assert "- tasks/f (master-plan): " in text
     assert "- and 75 more: call status" in text
+
+
+FILES = "## Files to Change\n\n| File | Action | Changes |\n|---|---|---|\n| `src/{0}.py` | modify | {0} |\n"
+MASTER_PLAN = "tasks/f/MASTER_PLAN.md"
+CLAUDE = FenceSession(agent="claude")
+
+
+def walked(*reports: tuple[str, ...]) -> EvaluationTrace:
+    """A plan whose second and third task are open, after some reports; codex has claimed the third."""
+    run = plan_run("x  ", t02=FILES.format("two"), t03=FILES.format("three")).write(
+        "/src/two.py", "TWO = 1\n"
+    )
+    run.write("/src/three.py", "THREE = 1\n")
+    for said in reports:
+        run.report(*said)
+    claim = Claim("f-03", "codex", "2026-01-02T09:00:00+00:00", 1)
+    return evaluate_traced(run.workflow, run.snapshot(MemoryFiles(run.files, run.mtimes), {}, claim))
+
+
+DONE = (("4a", "complete", "02"), ("4a", "complete", "03"))
+FAILED = (*DONE, ("4b", "fail", "02"))
+DENIED = [
+    (walked(), MASTER_PLAN, "it is not edited in 4a (Implement)"),
+    (walked(*DONE), MASTER_PLAN, "it is not edited in 4b (Quality gate)"),
+    (walked(*FAILED), MASTER_PLAN, "it is not edited in F1 (Failure analysis)"),
+    (walked(*FAILED, ("F1", "ok")), MASTER_PLAN, "it is not edited in F2 (Fix the failing tasks only)"),
+    (walked(*FAILED), "src/two.py", "it is not edited in F1 (Failure analysis)"),
+    (walked(), "src/three.py", "it belongs to task f-03, which codex has claimed"),
+    (walked(), "tasks/f/.phasekeeper/journal.jsonl", "only Phasekeeper writes this file"),
+    (walked(), "tasks/f/.phasekeeper/claims.jsonl", "only Phasekeeper writes this file"),
+    (pipeline("accept").trace(), f"{TASK}/accept/decision.json", "it holds a person's decision"),
+    (pipeline().trace(), f"{TASK}/state.json", "it is the state of the run, which reports change"),
+    (pipeline().trace(), PATCH, "it is made in codegen: gate plan-review"),
+]
+ALLOWED = [
+    (walked(), "src/two.py"),
+    (walked(*FAILED), "src/other.py"),
+    (walked(*FAILED), "tasks/f/reports/01.md"),
+    (walked(*FAILED, ("F1", "ok")), "src/two.py"),
+    (walked(*DONE, ("4b", "pass")), MASTER_PLAN),
+    (pipeline().trace(), f"{TASK}/review/plan-review.json"),
+    (pipeline().trace(), f"{TASK}/planning/planning.ai.json"),
+    (pipeline().trace(), "elsewhere/accept/decision.json"),
+]
+
+
+@pytest.mark.parametrize(
+    ("run", "path", "because"), DENIED, ids=[f"{path}: {why}" for _, path, why in DENIED]
+)
+def test_each_write_that_a_run_forbids_is_refused_with_its_reason(
+    run: EvaluationTrace, path: str, because: str
+) -> None:
+    said = refusal([run], path, session=CLAUDE)
+    assert said.startswith(f"{path} may not be written: {because}")
+    assert " Instead: " in said
+
+
+@pytest.mark.parametrize(("run", "path"), ALLOWED, ids=[path for _, path in ALLOWED])
+def test_a_write_that_no_run_forbids_is_let_through(run: EvaluationTrace, path: str) -> None:
+    assert refusal([run], path, session=CLAUDE) == ""
+
+
+def test_reading_is_never_refused() -> None:
+    assert tool_refusal(Touches(), (), [walked(*FAILED), pipeline("accept").trace()], CLAUDE) == ""
