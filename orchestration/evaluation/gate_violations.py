@@ -26,8 +26,7 @@ from ..snapshot.snapshot import MOST_FINDINGS, STATE, Snapshot
 from ..snapshot.staleness import SAME_MOMENT_NS, digests
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, decode
-from .trace import EarlyFile, EvaluationTrace, GateViolations, check_action
-from .write_check import gate_refusal
+from .trace import EarlyFile, EvaluationTrace, GateViolations, check_action, shut_step
 
 CODE = "gate-violation"
 _FIRST_LINE = Span(0, 0, 0, 1)
@@ -49,7 +48,7 @@ def find_violations(trace: EvaluationTrace, look: Look) -> GateViolations:
     return GateViolations(
         tuple(_early_files(trace, look)) if is_known else (),
         tuple(_uncarried_marks(trace)) if is_known else (),
-        edited_state(snapshot),
+        snapshot.edited_state,
         _lost_lines(snapshot),
     )
 
@@ -133,8 +132,8 @@ def _early_files(trace: EvaluationTrace, look: Look) -> Iterator[EarlyFile]:
         # Nothing that this look remembers is true of the run.
         reader = replace(snapshot.reader, parsed={})
         before = look(replace(snapshot, reader=reader, artifacts={**snapshot.artifacts, **missing}))
-        refused = [(path, refusal) for path in paths if (refusal := gate_refusal(before, path))]
-        yield from (EarlyFile(path, refusal.because) for path, refusal in refused)
+        refused = [EarlyFile(path, shut.because) for path in paths if (shut := shut_step(before, path))]
+        yield from refused
         if not refused:
             del missing[name]
 
@@ -160,7 +159,7 @@ def _unknown_artifacts(trace: EvaluationTrace) -> Iterator[tuple[str, list[str]]
             newest_ns = max(newest_ns, artifact.mtime_ns)
             seen.add(name)
             now = digests(artifact, declared, snapshot.place, snapshot.reader) if is_later else {}
-            new = {path for path, digest in now.items() if (path, digest) not in snapshot.left.known}
+            new = {path for path, digest in now.items() if (path, digest) not in snapshot.left_files.known}
             if unknown := sorted(path for path in new if not is_committed(path, snapshot.reader)):
                 yield name, unknown
 
@@ -178,7 +177,7 @@ def _uncarried_marks(trace: EvaluationTrace) -> Iterator[Task]:
     plan, steps = snapshot.plan, marking_steps(facts.workflow)
     if plan is None or not steps:
         return
-    known = snapshot.left.marked
+    known = snapshot.left_files.marked
     open_marks = [task for task in plan.tasks if task.done and task.id not in (known or ())]
     if not open_marks:
         return
@@ -229,23 +228,6 @@ def _committed_marks(snapshot: Snapshot) -> frozenset[str] | None:
 
 
 # ---- the state, and the journal
-
-
-def edited_state(snapshot: Snapshot) -> str:
-    """The path of the state where something else than a command wrote it last; "" where it is right.
-
-    Only reports change it; it is as the last record left it, or as HEAD has it.
-    """
-    state = snapshot.state
-    if not snapshot.guarded or state is None or snapshot.journal.broken or snapshot.journal.forked:
-        return ""
-    if "state" not in snapshot.workflow.written_by_reports:
-        return ""
-    digest, left = snapshot.reader.read(state.path).digest, snapshot.left.digests.get(state.path)
-    if digest == left or is_committed(state.path, snapshot.reader):
-        return ""
-    is_known = left is not None or snapshot.reader.read_committed(state.path) is not None
-    return state.path if is_known else ""
 
 
 def _lost_lines(snapshot: Snapshot) -> int:

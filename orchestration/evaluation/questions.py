@@ -14,7 +14,6 @@ from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import DEFINITION, STATE
 from ..snapshot.state_ratchets import loosened_values
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
-from .gate_violations import edited_state
 
 RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
 ACCEPT = "accept"
@@ -43,7 +42,7 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
         more = f"; and {len(loosened) - _MOST_SAID} more" if len(loosened) > _MOST_SAID else ""
         text = f"The state was loosened: {said}{more}. May that count?"
         questions.append(QuestionState(STATE, QuestionKind.APPROVAL, text, options))
-    elif path := edited_state(facts.snapshot):
+    elif path := facts.snapshot.edited_state:
         options = (Option("accept", "let it count as it is now"),)
         text = f"{path} was changed by something else than a report. May that count?"
         questions.append(QuestionState(STATE, QuestionKind.APPROVAL, text, options))

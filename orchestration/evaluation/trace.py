@@ -1,16 +1,21 @@
-"""The trace of an evaluation, and the check of a step against it (format, A.15, `check_action`)."""
+"""The trace of an evaluation, and the check of a step, or a step's file, against it (format, A.15,
+`check_action`)."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..decision.decision import Decision, action_of
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.gates import allowed_steps, gate_against_repeating
+from ..definition.model import Phase
 from ..plans.model import Task
-from ..result.values import Evaluation
-from ..states import SuggestionKind
+from ..result.values import Evaluation, GateState
+from ..snapshot.snapshot import Snapshot
+from ..states import GateStatus, SuggestionKind
+from ..vfs.glob import concerns
 
 
 class EarlyFile(NamedTuple):
@@ -99,3 +104,54 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
     if name == evaluation.current_phase:
         return Permission(name, True, "it is the current phase")
     return Permission(name, False, "phases are not skipped")
+
+
+# ---- files of steps
+
+
+class ShutStep(NamedTuple):
+    """A step that makes a file and is not permitted; `gate` is the one that is shut before it."""
+
+    step: str
+    gate: str
+    because: str
+
+
+def shut_step(trace: EvaluationTrace, path: str) -> ShutStep | None:
+    """The first step that makes a file, where only later ones do and none is permitted; None for others."""
+    present, phases = step_at_hand(trace), trace.facts.workflow.phases.values()
+    makers = [phase for phase in phases if is_made_in(trace, phase, path)]
+    if not makers or present is None or any(each.order <= present.order for each in makers):
+        return None
+    permissions = [check_action(trace, phase.id) for phase in makers]
+    refused = [each for each in permissions if each and not each.allowed]
+    if len(refused) < len(makers):
+        return None
+    gates = {gate.id: gate for gate in trace.evaluation.gates}
+    shut = gates.get(refused[0].gate or "") or next(filter(_is_shut, gates.values()), None)
+    why = f"gate {shut.id} ({shut.title}) is {shut.status}" if shut else refused[0].because
+    return ShutStep(refused[0].step, shut.id if shut else "", f"it is made in {refused[0].step}: {why}")
+
+
+def step_at_hand(trace: EvaluationTrace) -> Phase | None:
+    """The phase that is to be worked on: the next one where the run is to go on, else the current one."""
+    phases, evaluation = trace.facts.workflow.phases, trace.evaluation
+    return phases.get(evaluation.suggestion.suggested_next or "") or phases.get(
+        evaluation.current_phase or ""
+    )
+
+
+def is_made_in(trace: EvaluationTrace, phase: Phase, path: str) -> bool:
+    """True for a file that a phase produces."""
+    artifacts = (trace.facts.workflow.artifacts[name] for name in phase.produces)
+    return any(fits_patterns(trace.facts.snapshot, each.paths, path) for each in artifacts)
+
+
+def fits_patterns(snapshot: Snapshot, patterns: Iterable[str], path: str) -> bool:
+    """True if the path fits one of the patterns, which begin at the run or, with a slash, at the root."""
+    whole = map(snapshot.place.join, patterns)
+    return any(concerns(pattern, path) for pattern in whole if pattern)
+
+
+def _is_shut(gate: GateState) -> bool:
+    return gate.in_force and gate.status is not GateStatus.PASSED

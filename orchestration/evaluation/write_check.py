@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from ..definition.model import Phase
 from ..journal.lines import CLAIMS_NAME, FOLDER, HOLDER_NAME, JOURNAL_NAME, LOCK_NAME
-from ..result.values import GateState
-from ..states import GateStatus
 from ..vfs.files import below
 from ..vfs.glob import concerns
-from .trace import EvaluationTrace, check_action
+from .trace import EvaluationTrace, fits_patterns, is_made_in, shut_step, step_at_hand
 
 OWN_FILES = (JOURNAL_NAME, CLAIMS_NAME, LOCK_NAME, HOLDER_NAME)
 """The files of the `.phasekeeper/` of a run's home: only the product writes them."""
@@ -53,22 +50,9 @@ def check_write(trace: EvaluationTrace, path: str, holders: Collection[str] = ()
     )
 
 
-def gate_refusal(trace: EvaluationTrace, path: str) -> WriteRefusal | None:
-    """The refusal of what only later phases make, while none of them is permitted; None for other paths."""
-    return _WriteCheck(trace, path).of_gates()
-
-
 def is_root_file(path: str) -> bool:
     """True for the configuration, the definitions and the results of checks of a root."""
     return any(concerns(f"{FOLDER}/{name}", path) for name in ROOT_FILES)
-
-
-def step_at_hand(trace: EvaluationTrace) -> Phase | None:
-    """The phase that is to be worked on: the next one where the run is to go on, else the current one."""
-    phases, evaluation = trace.facts.workflow.phases, trace.evaluation
-    return phases.get(evaluation.suggestion.suggested_next or "") or phases.get(
-        evaluation.current_phase or ""
-    )
 
 
 class _WriteCheck:
@@ -106,25 +90,20 @@ class _WriteCheck:
             return None
         found = self.facts.context.value(phase.read_only).value
         # Where it cannot be told which files these are, all are but what the phase produces.
-        is_fenced = self._is_of(map(str, found)) if isinstance(found, list) else not self._is_made_in(phase)
+        is_fenced = (
+            self._is_of(map(str, found))
+            if isinstance(found, list)
+            else not is_made_in(self.trace, phase, self.path)
+        )
         said = f"it is not edited in {phase.id} ({phase.title})"
         return WriteRefusal(said, f"do {phase.id} and report it") if is_fenced else None
 
     def of_gates(self) -> WriteRefusal | None:
         """Of what only later phases produce, while none of them is permitted."""
-        makers = [phase for phase in self.workflow.phases.values() if self._is_made_in(phase)]
-        if not makers or self.phase is None or any(each.order <= self.phase.order for each in makers):
+        shut = shut_step(self.trace, self.path)
+        if shut is None or self.phase is None:
             return None
-        permissions = [check_action(self.trace, phase.id) for phase in makers]
-        refused = [each for each in permissions if each and not each.allowed]
-        if len(refused) < len(makers):
-            return None
-        gates = {gate.id: gate for gate in self.trace.evaluation.gates}
-        shut = gates.get(refused[0].gate or "") or next(filter(_is_shut, gates.values()), None)
-        why = f"gate {shut.id} ({shut.title}) is {shut.status}" if shut else refused[0].because
-        said = f"it is made in {refused[0].step}: {why}"
-        gate = shut.id if shut else ""
-        return WriteRefusal(said, f"do {self.phase.id} and report it", gate, refused[0].step)
+        return WriteRefusal(shut.because, f"do {self.phase.id} and report it", shut.gate, shut.step)
 
     def of_claims(self, holders: Collection[str]) -> WriteRefusal | None:
         plan = self.snapshot.plan
@@ -139,14 +118,5 @@ class _WriteCheck:
         said = f"it belongs to task {claim.task}, which {claim.actor} has claimed until {claim.until}"
         return WriteRefusal(said, "claim another task with next_step, or wait for the end of this claim")
 
-    def _is_made_in(self, phase: Phase) -> bool:
-        return any(self._is_of(self.workflow.artifacts[name].paths) for name in phase.produces)
-
     def _is_of(self, patterns: Iterable[str]) -> bool:
-        """True if the path fits one of the patterns, which begin at the run or, with a slash, at the root."""
-        whole = map(self.snapshot.place.join, patterns)
-        return any(concerns(pattern, self.path) for pattern in whole if pattern)
-
-
-def _is_shut(gate: GateState) -> bool:
-    return gate.in_force and gate.status is not GateStatus.PASSED
+        return fits_patterns(self.snapshot, patterns, self.path)

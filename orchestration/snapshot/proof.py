@@ -98,6 +98,15 @@ def is_committed(path: str, reader: RunReader) -> bool:
     return committed is not None and digest_of(committed) == reader.read(path).digest
 
 
+def is_changed(path: str, left: str | None, reader: RunReader) -> bool:
+    """True if a file is neither as the records left it, by its digest, nor as HEAD has it; not where neither
+    tells of it."""
+    digest = reader.read(path).digest
+    if digest == left or is_committed(path, reader):
+        return False
+    return left is not None or reader.read_committed(path) is not None
+
+
 def _signed_files(path: str, records: Sequence[Record]) -> Iterator[SignedFile]:
     for entry in reversed(records):
         files: Any = entry["files"] if entry["kind"] in DECISIONS else ()

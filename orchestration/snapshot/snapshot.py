@@ -25,6 +25,7 @@ from ..plans.schedule import resolve
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, digest_of, join
 from ..vfs.places import RunPlace
+from .proof import is_changed
 from .read_log import ArtifactState, Asked, RunReader
 
 # The questions that are open while a definition changed under a run, and while values of its state are looser
@@ -231,9 +232,18 @@ class Snapshot:
         return read_baseline(self.records)
 
     @cached_property
-    def left(self) -> LeftFiles:
+    def left_files(self) -> LeftFiles:
         """The files and marks as the records left them."""
         return read_left_files(self.records)
+
+    @cached_property
+    def edited_state(self) -> str:
+        """The path of a guarded run's state, where that alone is changed by reports and something else
+        changed it; "" where it is right, or nobody knows."""
+        path, journal = self.state.path if self.guarded and self.state else "", self.journal
+        if not path or journal.broken or journal.forked or "state" not in self.workflow.written_by_reports:
+            return ""
+        return path if is_changed(path, self.left_files.digests.get(path), self.reader) else ""
 
     @property
     def plan(self) -> Plan | None:

@@ -53,14 +53,20 @@ def _of_state(
         return
     digest = snapshot.reader.read(state.path).digest
     # Of what the command writes the digest stands among the files of its record.
-    if digest not in ("", snapshot.left.digests.get(state.path)) and digest == reader.read(state.path).digest:
+    if (
+        digest not in ("", snapshot.left_files.digests.get(state.path))
+        and digest == reader.read(state.path).digest
+    ):
         yield {"file": state.path, "digest": digest}
 
 
 def _of_files(trace: EvaluationTrace, violations: GateViolations, record: Record) -> _Entries:
     """The files that steps made and that no record names: the run may go back to before them."""
     facts, snapshot = trace.facts, trace.facts.snapshot
-    known, early = {*snapshot.left.known, *files_of(record).items()}, {each.path for each in violations.early}
+    known, early = (
+        {*snapshot.left_files.known, *files_of(record).items()},
+        {each.path for each in violations.early},
+    )
     phases = facts.workflow.phases.values() if facts.phase else ()
     for name in dict.fromkeys(name for phase in phases for name in phase.produces):
         declared, artifact = facts.workflow.artifacts[name], facts.artifact(name)
@@ -82,7 +88,7 @@ def _of_marks(
     plan = read_artifact(declared, snapshot.place, reader)
     done = [task.id for task in plan.data.tasks if task.done] if plan.valid else []
     refused = set[str]() if _takes_marks(trace, record) else {task.id for task in violations.marks}
-    with_right, known = {*done} - refused, snapshot.left.marked
+    with_right, known = {*done} - refused, snapshot.left_files.marked
     new = [task for task in done if task in with_right and task not in (known or ())]
     gone = sorted((known or frozenset()) - with_right)
     if len(new) > MOST_MARKS:
