@@ -44,7 +44,7 @@ def find_violations(trace: EvaluationTrace, look: Look) -> GateViolations:
     snapshot = trace.facts.snapshot
     if not snapshot.guarded:
         return trace.violations
-    is_known = trace.evaluation.current_phase is not None and bool(trace.facts.phase)
+    is_known = bool(trace.facts.phase)
     return GateViolations(
         tuple(_early_files(trace, look)) if is_known else (),
         tuple(_uncarried_marks(trace)) if is_known else (),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ...orchestration.evaluation.trace import EvaluationTrace, Permission, check_action
-from ...orchestration.evaluation.write_check import check_write, is_root_file, step_at_hand
+from ...orchestration.evaluation.trace import EvaluationTrace, Permission, check_action, step_at_hand
+from ...orchestration.evaluation.write_check import check_write, is_root_file
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.snapshot.snapshot import Snapshot
