@@ -93,10 +93,10 @@ def _findings_of(facts: RunFacts, violations: GateViolations, journal: str) -> I
     for stage, tasks in by_stage.items():
         names = ", ".join(task.id for task in tasks[:_MOST_NAMED])
         more = f" and {len(tasks) - _MOST_NAMED} more" if len(tasks) > _MOST_NAMED else ""
-        verb = "is" if len(tasks) == 1 else "are"
-        said = f"{names}{more} {verb} marked done, and no gate of stage {stage} passed that lets it be marked"
+        verb, them = ("is", "it") if len(tasks) == 1 else ("are", "them")
+        said = f"{names}{more} {verb} marked done, and no gate of stage {stage} passed that lets {them} be"
         span = spans[stage](tasks[0].mark or tasks[0].place)
-        yield make_finding(CODE, snapshot.plan_path, said, span, data=_NO_QUESTION)
+        yield make_finding(CODE, snapshot.plan_path, f"{said} marked", span, data=_NO_QUESTION)
     if violations.state:
         said = "the state is not as the last record left it, and reports alone change it"
         yield make_finding(
@@ -145,10 +145,14 @@ def _unknown_artifacts(trace: EvaluationTrace) -> Iterator[tuple[str, list[str]]
     nobody can tell.
     """
     facts, snapshot = trace.facts, trace.facts.snapshot
-    # Without a record the state file alone says how far the run had got, and only of what was saved later.
-    since_ns = 0 if snapshot.records else snapshot.state.mtime_ns + SAME_MOMENT_NS if snapshot.state else None
-    if since_ns is None:
-        return
+    since_ns = 0
+    if not snapshot.records:
+        if snapshot.state is None:
+            return
+        # Without a record, and with no commit of the run, the state file alone says how far it had got, and
+        # only of what was saved later.
+        is_committed_run = snapshot.reader.read_committed(snapshot.state.path) is not None
+        since_ns = 0 if is_committed_run else snapshot.state.mtime_ns + SAME_MOMENT_NS
     current, newest_ns, seen = facts.workflow.order(facts.phase or ""), 0, set[str]()
     for phase in facts.workflow.phases.values():
         for name in phase.produces:
@@ -159,8 +163,11 @@ def _unknown_artifacts(trace: EvaluationTrace) -> Iterator[tuple[str, list[str]]
             newest_ns = max(newest_ns, artifact.mtime_ns)
             seen.add(name)
             now = digests(artifact, declared, snapshot.place, snapshot.reader) if is_later else {}
-            new = {path for path, digest in now.items() if (path, digest) not in snapshot.left_files.known}
-            if unknown := sorted(path for path in new if not is_committed(path, snapshot.reader)):
+            known = snapshot.left_files.known
+            # Very many files have one digest together, under a name that is none of theirs.
+            paths = () if now.items() <= known else artifact.paths or (artifact.path,)
+            new = [path for path in paths if (path, now.get(path)) not in known]
+            if unknown := [path for path in new if not is_committed(path, snapshot.reader)]:
                 yield name, unknown
 
 
