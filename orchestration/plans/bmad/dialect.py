@@ -1,7 +1,7 @@
 """The dialect of BMAD: stories are tasks, epics their stages, and each box of a story's file is a part of it.
 
-The order is that of sprint_plan.py 6.12: what is in progress, then in review, ready, in the backlog; of those by
-epic, number and letter. Boxes are ticked from top to bottom. What is called done in one place and not in
+The order is that of sprint_plan.py 6.12: what is in progress, then in review, ready, in the backlog; of those
+by epic, number and letter. Boxes are ticked from top to bottom. What is called done in one place and not in
 another needs attention, last of all.
 """
 
@@ -138,8 +138,10 @@ def _box_records(story: Story, rank: int, blockers: tuple[str, ...]) -> Iterator
             waits = parts.get(box.id, [before] if before else []) if is_work else []
             yield TaskRecord(
                 id=f"{prefix}{PART}{box.id}", title=box.title, place=box.place,
-                status=MarkStatus.CANCELLED if is_dropped else box.status, mark=box.mark, type="box", file=path, stage=story.epic, parent=story.id, rank=rank + number,
-                optional=not (is_own and box.is_required), waits=tuple(f"{prefix}{PART}{name}" for name in waits),
+                status=MarkStatus.CANCELLED if is_dropped else box.status, mark=box.mark, type="box",
+                file=path, stage=story.epic, parent=story.id, rank=rank + number,
+                optional=not (is_own and box.is_required),
+                waits=tuple(f"{prefix}{PART}{name}" for name in waits),
                 blockers=blockers if is_work else (), word="ticked" if not box.is_open else "open",
             )  # fmt: skip
             number += 1
@@ -221,7 +223,8 @@ def _story_problems(story: Story, sprint: Sprint) -> Iterator[tuple[str, Problem
         )
     for other in file.statuses[1:]:
         if statement and other.status.rank != statement.status.rank:
-            message = f"it says {other.text} here, and {statement.text} in line {statement.span.line + 1}, which counts"
+            first = f"{statement.text} in line {statement.span.line + 1}, which counts"
+            message = f"it says {other.text} here, and {first}"
             yield story.path, Problem("status-drift", message, other.span)
     ticked = [box for box in file.boxes if box.is_required and box.status is MarkStatus.DONE]
     status = story.status

@@ -1,8 +1,8 @@
 """Writes into the files of a sprint: a box is ticked, a story goes one step on, and no other byte changes.
 
-A story whose work is done goes to review, and one that was reviewed is done (BMAD's own steps); the first box that
-is ticked puts it, and its epic, in progress. The tracker and the story's file are written alike, in the words
-that stand there.
+A story whose work is done goes to review, and one that was reviewed is done (BMAD's own steps); the first box
+that is ticked puts it, and its epic, in progress. The tracker and the story's file are written alike, in the
+words that stand there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...markdown.block_outline import split_lines
 from ...markdown.line_edits import Replacement, apply_edits
 from ..model import PlanEdit
 from .sprint import PART, Sprint, Story
-from .story_file import WrittenStatus, StoryBox, StoryFile
+from .story_file import StoryBox, StoryFile, WrittenStatus
 from .story_status import StoryStatus, status_of
 
 _MOST_NAMED = 8
@@ -74,7 +74,7 @@ def _step_on(sprint: Sprint, story: Story) -> Iterator[_Change]:
 
 
 def _with_wholes(file: StoryFile, box: StoryBox, ticked: set[str]) -> Iterator[StoryBox]:
-    """A box, and those that it is a part of whose parts are then all ticked; without what is ticked already."""
+    """A box, and those that it is a part of whose parts are then all ticked; what is ticked stays."""
     by_id = {each.id: each for each in file.boxes}
     done = ticked | {box.id}
     while True:

@@ -1,7 +1,7 @@
 """Reads a QA gate of BMAD 4, `docs/qa/gates/1.2-login.yml`: a reviewer's verdict on one story.
 
-PASS lets the story be done, and CONCERNS does with a remark; WAIVED does while its waiver is active. FAIL, any
-other word, and a file that cannot be read do not.
+PASS lets the story be done, and CONCERNS does with a remark; WAIVED does while its waiver is active. FAIL,
+any other word, and a file that cannot be read do not. When it expires is for people to see: no clock is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts a sprint of BMAD together: which files are of which story, what they say of it together, and whose turn it is.
+"""Puts a sprint of BMAD together: which files are of which story, and what they say of it together.
 
 With a tracker (version 6) its stories are those of the sprint, and it says where they stand. Without one
 (version 4) each story's file does. Where the two disagree both files say so.
@@ -15,7 +15,7 @@ from ...vfs.files import name_in, natural
 from ..model import MarkStatus
 from .quality_gate import QualityGate
 from .sprint_status import SprintEntry, SprintStatus
-from .story_file import WrittenStatus, StoryFile
+from .story_file import StoryFile, WrittenStatus
 from .story_key import StoryNumber, story_number, words_of
 from .story_status import StoryStatus
 
@@ -31,8 +31,8 @@ _TOP = Span(0, 0, 0, 1)
 class Story:
     """A story with its files.
 
-    `status` is the one that counts. `path` is that of its own file, "" for none; `others` are further documents
-    about it. `gate` is the newest verdict on it. `is_contradicted` if it is called done in one place alone.
+    `status` is the one that counts. `path` is that of its own file, "" for none; `others` are further
+    documents about it. `gate` is the newest verdict on it. `is_contradicted`: one place alone calls it done.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Sprint:
-    """All of it. `problems` are by the names of the files; `tracker` is the name of the tracker's, "" for none."""
+    """All of it. `problems` are by the names of the files; `tracker` is that of the tracker, "" for none."""
 
     tracker: str
     status: SprintStatus | None
@@ -125,8 +125,10 @@ def _story_of_file(path: str, file: StoryFile | None) -> Story:
     statement = file.statement if file else None
     status = statement.status if statement else StoryStatus.BACKLOG if file else StoryStatus.UNKNOWN
     return Story(
-        id=stem, epic=number.epic if number else "", number=number, status=status,
-        word=statement.text.strip("*_ ") if statement else "no status", path=path, file=file, is_readable=file is not None,
+        id=stem, epic=number.epic if number else "", number=number,
+        status=status, path=path,
+        word=statement.text.strip("*_ ") if statement else "no status",
+        file=file, is_readable=file is not None,
     )  # fmt: skip
 
 
@@ -190,8 +192,9 @@ def _with_file(
     others = [(each, found) for each in further if (found := documents[each])]
     statement = file.statement if file else None
     story = Story(
-        id=entry.key, epic=entry.epic, number=entry.number, status=entry.status, word=entry.raw or "no status",
-        entry=entry, path=path, file=file, is_readable=file is not None or not path, others=tuple(others),
+        id=entry.key, epic=entry.epic, number=entry.number, status=entry.status,
+        word=entry.raw or "no status", entry=entry, path=path, file=file,
+        is_readable=file is not None or not path, others=tuple(others),
     )  # fmt: skip
     if statement is None or (ours := statement.status).rank is None or story.status.rank is None:
         return story

@@ -16,19 +16,20 @@ from ...markdown.block_outline import split_lines
 from .story_key import StoryNumber, story_number
 from .story_status import TRACKER_WORDS, StoryStatus, status_of
 
-_BLOCK = re.compile(r"development_status[ \t]*:[ \t]*(?P<inline>[^#\s].*?)?[ \t]*(?:#.*)?")
+_BLOCK = re.compile(r"development_status[ \t]*+:(.*)")
 _TOP_KEY = re.compile(r"[^\s#-][^#]*?:(?:\s|$)|(?:---|\.\.\.)\s*$")
 _ENTRY = re.compile(
-    r"(?P<indent>[ \t]+)(?P<quote>['\"]?)(?P<key>[^\s:#'\"-][^:'\"]*?)(?P=quote)[ \t]*:(?:[ \t]+(?P<value>.*))?"
+    r"(?P<indent>[ \t]++)(?P<quote>['\"]?)(?P<key>[^\s:#'\"-][^:'\"]*+)(?P=quote)[ \t]*+:"
+    r"(?:[ \t]++(?P<value>.*))?"
 )
 _QUOTED = re.compile(r"(['\"])(.*?)\1[ \t]*(?:#.*)?")
-_COMMENT = re.compile(r"(?:^|[ \t]+)#.*")
+_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#.*")
 _PROJECT = re.compile(r"project[ \t]*:[ \t]*(.*)")
 _EPIC = re.compile(r"epic-(?P<epic>[\w.]+?)(?P<retrospective>-retrospective)?")
 _OWN_KEY = re.compile(r"epic-\d+(?:-retrospective)?|\d+-\d+[a-z]?-.+")
 """The keys that sprint_plan.py knows."""
 _MOST_NAMED = 5
-_EMPTY = ("{}", "null", "~")
+_EMPTY = ("", "{}", "null", "~")
 
 
 class SprintEntry(NamedTuple):
@@ -75,9 +76,7 @@ def read_sprint_status(text: str) -> SprintStatus:
     entries: tuple[SprintEntry, ...] = ()
     is_read = begin >= 0
     if begin >= 0:
-        match = _BLOCK.fullmatch(lines[begin])
-        inline = match["inline"] if match else None
-        is_read = not inline or inline in _EMPTY
+        is_read = _plain(lines[begin].partition(":")[2].strip())[0] in _EMPTY
         if not is_read:
             message = "its stories stand in one line; write one in a line each, they are not read here"
             faults.append(Problem("artifact-unreadable", message, Span(begin, 0, begin, len(lines[begin]))))

@@ -1,8 +1,8 @@
 """Reads a story of BMAD, in the forms of versions 4 and 6 and of 6.12's specs: its status and its boxes.
 
-`Status: review` below the title, `**Status:** Done`, a section `## Status` and `status:` of a front matter all say
-where it stands. Every box is a part of the story: those below its tasks, criteria and reviews have to be ticked
-before it is done; others, in notes and in what a reviewer leaves to the developer, hold nothing up.
+`Status: review` below the title, `**Status:** Done`, a section `## Status` and `status:` of front matter all
+say where it stands. Every box is a part of the story: those below its tasks, criteria and reviews have to be
+ticked before it is done; others, in notes and in what a reviewer leaves to the developer, hold nothing up.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ _REQUIRED = re.compile(
     r"|senior developer review|\bexecution\b"
 )
 _STATUS_LINE = re.compile(
-    r"(?P<before>[ \t]*(?:[-*][ \t]+)?(?P<mark>\*\*|__)?status[ \t]*(?:(?P=mark))?[ \t]*:[ \t]*(?:(?P=mark))?[ \t]*)"
+    r"[ \t]*+(?:[-*][ \t]++)?(?P<mark>\*\*|__)?status[ \t]*+(?:(?P=mark))?"
+    r"[ \t]*+:[ \t]*+(?:(?P=mark))?[ \t]*+"
     r"(?P<value>\S.*)",
     re.I,
 )
-_BARE_STATUS = re.compile(r"(?P<before>[ \t]*(?:[-*][ \t]+)?)(?P<value>\S.*)")
+_BARE_STATUS = re.compile(r"[ \t]*+(?:[-*][ \t]++)?(?P<value>\S.*)")
 _STATUS_HEADING = re.compile(r"(?i)(?:story[ \t]+)?status[ \t]*:?")
 _TITLE = re.compile(r"(?i)(?:story|epic)[ \t]+[\w.-]+[ \t]*[:–—-]?[ \t]*")
 _PLACEHOLDER = re.compile(r"\{\{?(?:role|action|benefit|capability|epic_num|story_num|story_title)\}\}?")
@@ -95,7 +96,7 @@ def read_story(text: str) -> StoryFile:
     read = read_rows(text, GRAMMAR)
     document = read.listed.document
     title = next((each for each in document.headings if each.level == 1), None)
-    words = _TITLE.sub("", title.text, count=1) if title else ""
+    words = title.text[match.end() if (match := _TITLE.match(title.text)) else 0 :] if title else ""
     boxes = tuple(_boxes(document, read.rows))
     return StoryFile(
         title=words or (title.text if title else ""),

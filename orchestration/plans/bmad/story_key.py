@@ -1,7 +1,7 @@
 """The numbers of BMAD's stories, in keys of the tracker, names of files and verdicts of reviews.
 
-`1-2-login`, `1.2.login.story.md`, `story-1.2.md`, `e1-02-login.md` and `story: "1.2"` are one story; the letter
-of `2-6a` is part of its number, and so is an epic that came in between, `5.5`.
+`1-2-login`, `1.2.login.story.md`, `story-1.2.md`, `e1-02-login.md` and `story: "1.2"` are one story. The
+letter of `2-6a` is part of its number; an epic that came in between, `5.5`, is one of its own.
 """
 
 from __future__ import annotations

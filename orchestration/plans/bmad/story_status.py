@@ -74,6 +74,7 @@ _WORDS: Mapping[str, StoryStatus] = MappingProxyType({
 TRACKER_WORDS = frozenset(("backlog", "ready-for-dev", "in-progress", "review", "done", "drafted"))
 """Those that sprint_plan.py takes for the status of a story, its former one for `ready-for-dev` too."""
 _TAIL = re.compile(r"[ \t]*(?:[(\[,;]|[.:][ \t]|[ \t][-–—][ \t]|[✅✔☑✓🎉]).*")
+_LONGEST = 300
 _AROUND = " \t*_~`'\".!\ufe0f"
 _DOUBT = re.compile(
     r"(?i)\b(?:not|no|fail\w*|pending|todo|incomplete|partial\w*|rework|blocked|remaining|except|wip)\b"
@@ -83,7 +84,7 @@ _DOUBT = re.compile(
 
 def status_of(raw: str) -> StoryStatus:
     """The status that a text says, in any of the ways that people write it."""
-    text = raw.strip(_AROUND).removeprefix("- ").strip(_AROUND)
+    text = raw[:_LONGEST].strip(_AROUND).removeprefix("- ").strip(_AROUND)
     bare = text.lstrip("✅✔☑✓🎉🟢 \t\ufe0f").strip(_AROUND)
     head = _TAIL.sub("", bare, count=1).strip(_AROUND) if bare else text[:1]
     found = _WORDS.get("-".join(head.lower().replace("_", " ").split()), StoryStatus.UNKNOWN)

@@ -21,7 +21,7 @@ _LINE_ABOVE = re.compile(r"[ \t]*(?:[-=_*][ \t]*){3,}")
 
 
 class ReadChecklist(NamedTuple):
-    """A list as its convention reads it. `stages` are by the headings of items, as `_stage_headings` has them."""
+    """A list as its convention reads it; `stages` are those of `_stage_headings`, by headings of items."""
 
     listed: Checklist
     rows: tuple[ChecklistRow, ...]

@@ -101,7 +101,8 @@ def _task(record: TaskRecord, above: int) -> Task:
         return RowPlace(span.line - above, span.column, span.end_column)
 
     return Task(
-        record.id, record.number or record.id, record.title or record.id, record.stage, record.status, record.file, record.type,
+        record.id, record.number or record.id, record.title or record.id, record.stage, record.status,
+        record.file, record.type,
         place(record.place), place(record.mark) if record.mark else None,
         optional=record.optional, word=record.word, rank=record.rank,
     )  # fmt: skip
