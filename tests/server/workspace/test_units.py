@@ -159,7 +159,7 @@ def test_a_report_takes_a_story_on_in_its_tracker_and_its_file(root: Path) -> No
         act = Command("report", "develop", "complete", tasks=(task,))
         apply.apply_command(Workspace(root), run, act)
 
-    with pytest.raises(CommandRefused, match="boxes of the stories"):
+    with pytest.raises(CommandRefused, match="1-1-pay waits for 1-1-pay:cards"):
         report("1-1-pay")
     report("1-1-pay:cards")
     begun = tracker.replace("backlog", "in-progress").replace("ready-for-dev", "in-progress")
