@@ -155,8 +155,8 @@ def test_a_report_takes_a_story_on_in_its_tracker_and_its_file(root: Path) -> No
     put(at / "1-1-pay.md", story)
     run = "_bmad-output/implementation-artifacts"
 
-    def report(task: str) -> None:
-        act = Command("report", "develop", "complete", tasks=(task,))
+    def report(task: str, outcome: str = "complete") -> None:
+        act = Command("report", "develop", outcome, tasks=(task,))
         apply.apply_command(Workspace(root), run, act)
 
     with pytest.raises(CommandRefused, match="1-1-pay waits for 1-1-pay:cards"):
@@ -169,7 +169,7 @@ def test_a_report_takes_a_story_on_in_its_tracker_and_its_file(root: Path) -> No
     )
     report("1-1-pay")
     assert "1-1-pay: review # soon" in (at / "sprint-status.yaml").read_text()
-    report("1-1-pay")
+    report("1-1-pay", "approved")
     assert "1-1-pay: done # soon" in (at / "sprint-status.yaml").read_text()
     assert "Status: done" in (at / "1-1-pay.md").read_text()
     assert sorted(each.name for each in at.iterdir()) == ["1-1-pay.md", "sprint-status.yaml"]
