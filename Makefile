@@ -48,6 +48,10 @@ bench-peers: $(VENV)/tested
 explore: $(VENV)/tested
 	$(BIN)/python -m tests.verdicts.exploration $(ARGS)
 
+.PHONY: oracles
+oracles: $(VENV)/tested
+	$(BIN)/python -m tests.corpus.oracles
+
 .PHONY: soak
 soak: $(VENV)/tested
 	$(BIN)/python -m tests.soak $(or $(ARGS),storm)

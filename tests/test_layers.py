@@ -30,6 +30,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/decision": "expressions vfs journal plans evidence definition result snapshot",
     "orchestration/evaluation": "expressions vfs journal plans evidence definition result snapshot decision",
     "orchestration/lint": "expressions formats journal plans definition",
+    "orchestration/plans/bmad": "formats markdown vfs plans plans/checklist plans/records",
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/plans/records": "formats markdown vfs plans",

@@ -39,7 +39,7 @@ _WORDS = "path to all words that may stand there; a[].b is in each element of a 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerTest:
     any: tuple[MarkerTest, ...] = key(list_of(struct("marker test")), "one of these is enough")
-    file: str = key(TEXT, "a file of the run that must exist")
+    file: str = key(TEXT, "a file of the run that must exist, or a glob of files one of which must")
     has: tuple[str, ...] = key(list_of(TEXT), "dotted keys that its JSON must have")
     text: str = key(TEXT, "text that it must hold")
     table: tuple[str, ...] = key(list_of(TEXT), "columns that one of its Markdown tables must have")

@@ -35,6 +35,7 @@ DIALECTS: MutableMapping[str, Dialect] = _LazyRegistry(
         "task-master": ".records.task_master",
         "beads": ".records.beads",
         "backlog": ".records.backlog",
+        "bmad": ".bmad.dialect",
     }
 )
 """Dialects by the word that `kind:` of an artifact uses."""

@@ -202,6 +202,7 @@ class Plan:
     of tasks in the plan's Quick Reference list, by the rows of the tasks. `claims` are other ids (in
     small letters) that the tasks' own files give, each to the id of its row; one that two give is left out.
     `details` has what the plan itself says of tasks that have no file of their own, by their ids.
+    `problems_of_files` are those of a plan that is spread over files, by the names of the files.
     `memory` is what its dialect may go on from when it reads a later text; it is no part of the value.
     """
 
@@ -214,6 +215,7 @@ class Plan:
     references: Mapping[tuple[str, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
     claims: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     details: Mapping[str, TaskFile] = field(default_factory=lambda: MappingProxyType({}))
+    problems_of_files: Mapping[str, tuple[Problem, ...]] = field(default_factory=lambda: MappingProxyType({}))
     memory: Mapping[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

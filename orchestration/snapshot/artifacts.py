@@ -112,6 +112,9 @@ def _plan_of_files(
     if whole not in reader.parsed:
         reader.parsed[whole] = parts.combine(read)
     plan: Plan | None = reader.parsed[whole]
+    of_files = plan.problems_of_files if plan else {}
+    for file in files:
+        reader.add_findings(file.path, of_files.get(place.name(file.path), ()))
     state = ArtifactState(
         declared.id, ArtifactStatus.MISSING, place.itself, kind=declared.kind, paths=tuple(paths),
         mtime_ns=max(file.mtime_ns for file in files),

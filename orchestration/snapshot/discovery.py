@@ -374,6 +374,8 @@ def _refusal(workflow: Workflow, run: str, reader: RunReader) -> str:
 
 def _file_unmet(test: MarkerTest, workflow: Workflow, run: str, reader: RunReader) -> str:
     path = workflow.place(run).join(test.file)
+    if path and is_glob(test.file):
+        path = next((each for each, entry in reader.glob(path) if entry.kind == "file"), None)
     file = reader.read(path) if path else None
     if file is None or not (file.exists or file.refused):
         return f"it has no {test.file}"

@@ -38,7 +38,7 @@ def copied(files: list[Path], places: tuple[str, ...], root: Path) -> Path:
 
 
 LISTS = ("spec-kit", "openspec", "kiro", "agent-os", "spec-workflow")
-READ_IN_PLACE = {*LISTS, "plan-file", "task-master", "beads", "backlog"}
+READ_IN_PLACE = {*LISTS, "plan-file", "task-master", "beads", "backlog", "bmad"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ...findings import Problem, Severity, Span
 from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, read_checklist
@@ -19,33 +20,45 @@ _LONGEST_ID, _WORDS_OF_ID = 48, 6
 _LINE_ABOVE = re.compile(r"[ \t]*(?:[-=_*][ \t]*){3,}")
 
 
-def read_plan(text: str, grammar: ChecklistGrammar) -> Plan | None:
-    """The plan in a text; None where nothing in it looks like a task."""
+class ReadChecklist(NamedTuple):
+    """A list as its convention reads it; `stages` are those of `_stage_headings`, by headings of items."""
+
+    listed: Checklist
+    rows: tuple[ChecklistRow, ...]
+    stages: Mapping[int, tuple[str, int]]
+
+    def problems(self, grammar: ChecklistGrammar) -> Iterator[Problem]:
+        """What is wrong with the text, and with each row by itself."""
+        yield from _document_problems(self.listed)
+        for row in self.rows:
+            yield from _row_problems(row, self.listed.document.lines[row.item.line], grammar)
+
+
+def read_rows(text: str, grammar: ChecklistGrammar) -> ReadChecklist:
+    """All that looks like a task in a text; never raises."""
     listed = read_checklist(text)
     items = _task_items(listed, grammar)
     if not items:
-        return None
+        return ReadChecklist(listed, (), {})
     stages = _stage_headings(listed, items, grammar)
-    rows = list(_rows(listed, items, stages, grammar))
-    details = grammar.details(listed, rows)
-    problems = [
-        *_document_problems(listed),
-        *(
-            problem
-            for row in rows
-            for problem in _row_problems(row, listed.document.lines[row.item.line], grammar)
-        ),
-        *_duplicates(rows),
-        *grammar.problems(listed, rows),
-    ]
+    return ReadChecklist(listed, tuple(_rows(listed, items, stages, grammar)), stages)
+
+
+def read_plan(text: str, grammar: ChecklistGrammar) -> Plan | None:
+    """The plan in a text; None where nothing in it looks like a task."""
+    read = read_rows(text, grammar)
+    listed, rows, stages = read
+    if not rows:
+        return None
+    problems = [*read.problems(grammar), *_duplicates(rows), *grammar.problems(listed, rows)]
     heads = listed.document.headings
     return Plan(
         title=next((each.text for each in heads if each.level == 1), ""),
         status="",
         stages=tuple(_stages(listed, rows, stages)),
-        substance=_substance(listed, items),
+        substance=_substance(listed, [row.item for row in rows]),
         problems=tuple(sorted(problems, key=lambda each: each.span or Span(0, 0, 0, 0))),
-        details=details,
+        details=grammar.details(listed, rows),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ...findings import Problem, Span
 from ...vfs.files import digest_of
@@ -11,6 +12,10 @@ from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task, TaskFil
 
 OPEN = frozenset((MarkStatus.TODO, MarkStatus.IN_PROGRESS, MarkStatus.UNKNOWN))
 """Statuses of tasks that can be worked on."""
+
+
+ONE_STAGE: Mapping[str, str] = MappingProxyType({"tasks": "Tasks"})
+"""The stages of a plan that knows none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +27,7 @@ class TaskRecord:
     it waits for besides, as its open parts. `blockers` say in words why it cannot be begun. `parent` is the
     id of the task that it is a part of. One that is `optional` holds nothing up and is no work. Of one that
     has a `file` of its own all places are in that, and `problems` are of it; `unticked` criteria are open.
+    `number` is its short name, the id where it has none; `stage` the stage that it is in.
     """
 
     id: str
@@ -41,6 +47,8 @@ class TaskRecord:
     optional: bool = False
     unticked: int = 0
     problems: tuple[Problem, ...] = ()
+    number: str = ""
+    stage: str = "tasks"
 
     @property
     def is_closed(self) -> bool:
@@ -57,8 +65,9 @@ def plan_of_records(
     of_parts: str = "",
     of_cancelled: str = "nobody will do it",
     title: str = "",
+    stages: Mapping[str, str] = ONE_STAGE,
 ) -> Plan:
-    """The plan of one stage that has these tasks. `span` is above them all.
+    """The plan that has these tasks, by the titles of its `stages`, in order. `span` is above them all.
 
     `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
     what waits for a cancelled task.
@@ -69,14 +78,18 @@ def plan_of_records(
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
         in_files.setdefault(record.id, []).extend([problem] if record.file else [])
-    tasks = StageTasks([_task(record, span.line) for record in records])
+    grouped: dict[str, list[Task]] = {name: [] for name in stages}
+    for record in records:
+        grouped[record.stage].append(_task(record, span.line))
     said = "\n".join(
         f"{each.id}\0{each.title}\0{' '.join(each.depends_on)}\0{each.parent}" for each in records
     )
     return Plan(
         title=title,
         status="",
-        stages=(Stage("tasks", "Tasks", span, tasks),) if records else (),
+        stages=tuple(
+            Stage(name, stages[name], span, StageTasks(tasks)) for name, tasks in grouped.items() if tasks
+        ),
         substance=digest_of(said),
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
         details=_details(records, in_files),
@@ -88,7 +101,8 @@ def _task(record: TaskRecord, above: int) -> Task:
         return RowPlace(span.line - above, span.column, span.end_column)
 
     return Task(
-        record.id, record.id, record.title or record.id, "tasks", record.status, record.file, record.type,
+        record.id, record.number or record.id, record.title or record.id, record.stage, record.status,
+        record.file, record.type,
         place(record.place), place(record.mark) if record.mark else None,
         optional=record.optional, word=record.word, rank=record.rank,
     )  # fmt: skip
@@ -131,7 +145,7 @@ def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[_Found]:
             open_parts.setdefault(record.parent, []).append(record.id)
     for record in records:
         if record.status is MarkStatus.DONE and record.id in open_parts:
-            parts = open_parts[record.id]
+            parts = [each.removeprefix(f"{record.id}:") for each in open_parts[record.id]]
             named = ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
             message = f"{record.id} is {record.word}, but {named} in it is open{seen}"
             yield record, Problem("status-drift", message, record.mark or record.place)

@@ -628,6 +628,7 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
         "artifact-pipeline",
         "backlog",
         "beads",
+        "bmad",
         "component-design",
         "component-session",
         "kiro",

@@ -18,6 +18,7 @@ BUILT_IN = [
     "artifact-pipeline",
     "backlog",
     "beads",
+    "bmad",
     "component-design",
     "component-session",
     "kiro",

@@ -147,6 +147,34 @@ def test_a_report_writes_in_the_file_of_its_task_alone(root: Path) -> None:
     assert (task.path, task.line) == ("backlog/tasks/task-2 - B.md", 1)
 
 
+def test_a_report_takes_a_story_on_in_its_tracker_and_its_file(root: Path) -> None:
+    at = root / "_bmad-output/implementation-artifacts"
+    tracker = "development_status:\n  epic-1: backlog\n  1-1-pay: ready-for-dev # soon\n"
+    story = "# Story 1.1: Pay\n\nStatus: ready-for-dev\n\n## Tasks / Subtasks\n- [ ] Cards\n"
+    put(at / "sprint-status.yaml", tracker)
+    put(at / "1-1-pay.md", story)
+    run = "_bmad-output/implementation-artifacts"
+
+    def report(task: str, outcome: str = "complete") -> None:
+        act = Command("report", "develop", outcome, tasks=(task,))
+        apply.apply_command(Workspace(root), run, act)
+
+    with pytest.raises(CommandRefused, match="1-1-pay waits for 1-1-pay:cards"):
+        report("1-1-pay")
+    report("1-1-pay:cards")
+    begun = tracker.replace("backlog", "in-progress").replace("ready-for-dev", "in-progress")
+    assert (at / "sprint-status.yaml").read_text() == begun
+    assert (at / "1-1-pay.md").read_text() == story.replace("[ ]", "[x]").replace(
+        "ready-for-dev", "in-progress"
+    )
+    report("1-1-pay")
+    assert "1-1-pay: review # soon" in (at / "sprint-status.yaml").read_text()
+    report("1-1-pay", "approved")
+    assert "1-1-pay: done # soon" in (at / "sprint-status.yaml").read_text()
+    assert "Status: done" in (at / "1-1-pay.md").read_text()
+    assert sorted(each.name for each in at.iterdir()) == ["1-1-pay.md", "sprint-status.yaml"]
+
+
 # ---- a definition of somebody's own
 
 
