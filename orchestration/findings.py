@@ -178,7 +178,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "inputs-unwatched": (Severity.INFO, "changes of a check's inputs are seen only when somebody asks"),
     "issue-reported": (Severity.WARNING, "a tool reports an issue in a source file"),
     "iteration-limit": (Severity.WARNING, "a counter reached its maximum"),
-    "journal-forked": (Severity.ERROR, "two lines of the journal follow the same line"),
+    "journal-forked": (Severity.ERROR, "two branches of the journal contradict each other"),
     "journal-invalid": (
         Severity.ERROR,
         "a line of the journal cannot be read or does not follow its predecessor",

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Finding
-from ..journal.journal import FAILURES, Record
+from ..journal.branches import FAILURES
+from ..journal.journal import Record
 from ..snapshot.read_log import Asked, Question
 from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot
 

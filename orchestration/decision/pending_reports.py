@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from ..definition.model import Workflow
 from ..expressions.values import MOST_STEPS
 from ..findings import Finding
-from ..journal.journal import FAILURES, Record, record
+from ..journal.branches import FAILURES
+from ..journal.journal import Record, record
 from ..journal.report_files import ReportFile, is_filled_in
 from ..plans.schedule import resolve
 from ..snapshot.proof import is_committed

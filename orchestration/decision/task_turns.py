@@ -11,7 +11,8 @@ from functools import cached_property
 from itertools import islice
 
 from ..definition.model import Phase
-from ..journal.journal import FAILURES, Record
+from ..journal.branches import FAILURES
+from ..journal.journal import Record
 from ..plans.schedule import unmet_dependencies
 from ..states import RecordKind
 from .facts import RunFacts

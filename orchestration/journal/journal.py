@@ -2,17 +2,18 @@
 
 One JSON object a line; `prev` is the digest of the line before (design, section 6). Reading never
 raises: a line that cannot be read in the middle makes the whole journal `broken`, at the end it is
-torn and ignored. What a fork costs is decided here too: failures of both heads count, passes and
-approvals only of the longer one.
+torn and ignored. What a fork costs is decided here too: branches that contradict nothing count whole
+(`branches`); of the others failures count, passes and approvals only of the longer one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
 from ..states import RecordKind
+from .branches import FAILURES, Contradiction, RecordLine, merge_lines
 from .lines import JournalLine, parse_lines
 
 KINDS = tuple(RecordKind)
@@ -22,8 +23,6 @@ PROVEN = (*DECISIONS, RecordKind.VERIFIED.value)
 # The question that an answer of a repair answers: its `about` has the digests of the decision lines that a
 # person confirmed, separated by commas. No question of a definition can have this name.
 CONFIRMATION = "earlier-decisions"
-# Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
-FAILURES = ("fail", "failed", "error", "blocked")
 # The outcome of a transition over a phase that was not done (seed 001, canSkip).
 SKIPPED = "skipped"
 
@@ -90,29 +89,21 @@ def files_of(entry: Mapping[str, object]) -> dict[str, str]:
 
 class Journal(NamedTuple):
     """A journal as read. `records` are in the order of the chain, `lines` are their
-    zero-based line numbers; `head` is the digest of the last line.
+    zero-based line numbers; `head` is the digest of the line that the next one follows.
 
-    `broken` says that a line in the middle cannot be trusted, or, with why in `unread`, that the file cannot
-    be read; then there are no records.
+    `forked` says that branches wait for a person; `merged` are the last lines of those that count without
+    one, which the next write links. `broken` says that a line in the middle cannot be trusted, or, with why
+    in `unread`, that the file cannot be read; then there are no records.
     """
 
     records: tuple[Record, ...] = ()
     lines: tuple[int, ...] = ()
     problems: tuple[Problem, ...] = ()
     head: str = ""
-    broken: bool = False
     forked: bool = False
+    merged: tuple[str, ...] = ()
+    broken: bool = False
     unread: str = ""
-
-
-class RecordLine(NamedTuple):
-    """A line that is a record; `more` records of the same commit follow it."""
-
-    number: int
-    text: str
-    record: Record
-    digest: str
-    more: int
 
 
 def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) -> Journal:
@@ -120,18 +111,15 @@ def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) 
     lines, problems = record_lines(text)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
-    chain = _chain(lines)
-    on_chain, known = {line.number for line in chain}, {"", *(line.digest for line in lines)}
-    lost = [line for line in lines if line.number not in on_chain]
+    merged = merge_lines(lines)
+    chain, lost, known = merged.chain, merged.lost, {"", *(line.digest for line in lines)}
     unlinked = [line for line in lost if line.record["prev"] not in known]
     if unlinked:
         said = "does not follow any line: one was changed or taken out"
         problems += [_problem(line, "journal-invalid", said) for line in unlinked]
         return Journal((), (), tuple(problems), broken=True)
     if lost:
-        waiting = "1 record awaits" if len(lost) == 1 else f"{len(lost)} records await"
-        said = f"a second line follows the same line; {waiting} repair"
-        problems.append(_problem(lost[0], "journal-forked", said))
+        problems.append(_problem(lost[0], "journal-forked", _forked_message(lost, merged.contradiction)))
     failed = [line for line in lost if line.record["kind"] == "report" and line.record["outcome"] in FAILURES]
     decisions = [line for line in chain if line.record["kind"] in PROVEN]
     proven = verify([line.text for line in decisions]) if decisions else frozenset()
@@ -139,7 +127,7 @@ def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) 
     problems += _unproven(decisions, refused)
     counted = [line for line in (*chain, *failed) if line.number not in refused]
     records, numbers = tuple(line.record for line in counted), tuple(line.number for line in counted)
-    return Journal(records, numbers, tuple(problems), chain[-1].digest if chain else "", forked=bool(lost))
+    return Journal(records, numbers, tuple(problems), merged.head, bool(lost), tuple(merged.heads))
 
 
 def record_lines(text: str | bytes) -> tuple[list[RecordLine], list[Problem]]:
@@ -183,55 +171,23 @@ def record_fault(data: Mapping[str, Any] | None) -> str:
 _TYPE_NAMES = {str: "text", int: "whole number", list: "list"}
 
 
-def from_start(lines: Iterable[RecordLine]) -> list[RecordLine]:
-    """The lines that lead back to one that follows none; each stands behind the one that it follows."""
-    following: dict[object, list[RecordLine]] = {}
-    for line in lines:
-        following.setdefault(line.record["prev"], []).append(line)
-    order = list(following.get("", ()))
-    for line in order:
-        order += following.get(line.digest, ())
-    return order
+def _forked_message(lost: Sequence[RecordLine], contradiction: Contradiction | None) -> str:
+    waiting = "1 record awaits" if len(lost) == 1 else f"{len(lost)} records await"
+    if contradiction is None:
+        return f"a second line follows the same line; {waiting} repair"
+    ours, theirs = contradiction
+    both = f"{_phrase(theirs)} and, in line {ours.number + 1}, {_phrase(ours)}"
+    return f"two branches contradict each other: {both}; {waiting} repair"
 
 
-def branch_to(head: str, known: Mapping[str, RecordLine], placed: set[str]) -> list[RecordLine]:
-    """The lines up to the one with the digest `head`, from where they leave those that are `placed`, or from
-    one whose predecessor was taken out by a repair. They are placed now too."""
-    back: list[RecordLine] = []
-    line = known.get(head)
-    while line is not None and line.digest not in placed:
-        back.append(line)
-        placed.add(line.digest)
-        line = known.get(str(line.record["prev"]))
-    return back[::-1]
-
-
-def _chain(lines: Sequence[RecordLine]) -> list[RecordLine]:
-    """The longest chain from a line that follows none; of several of one length the one that stands first.
-
-    A relink record on it names branches: they stand just before it. Its `about` has the digests of their last
-    lines, separated by commas.
-    """
-    longest: dict[object, tuple[int, int, RecordLine]] = {}
-    for line in reversed(from_start(lines)):
-        length = 1 + (longest[line.digest][0] if line.digest in longest else 0)
-        other = longest.get(line.record["prev"])
-        if other is None or (length, -line.number) > other[:2]:
-            longest[line.record["prev"]] = length, -line.number, line
-    spine: list[RecordLine] = []
-    step = longest.get("")
-    while step:
-        spine.append(step[2])
-        step = longest.get(step[2].digest)
-    known = {line.digest: line for line in lines}
-    placed = {line.digest for line in spine}
-    chain: list[RecordLine] = []
-    for line in spine:
-        if line.record["kind"] == "relink":
-            for head in str(line.record["about"]).split(","):
-                chain += branch_to(head, known, placed)
-        chain.append(line)
-    return chain
+def _phrase(line: RecordLine) -> str:
+    """Name what a record says in a few words, for people."""
+    entry = line.record
+    tasks = entry["tasks"] if isinstance(entry["tasks"], list) else []
+    words = [entry["phase"] or entry["question"] or entry["kind"], entry["outcome"] or entry["option"]]
+    words += ["of " + ", ".join(map(str, tasks))] if tasks else []
+    words += [f"by {entry['actor']}"] if entry["actor"] else []
+    return " ".join(str(word) for word in words if word)
 
 
 def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[Problem]:

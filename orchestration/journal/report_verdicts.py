@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..findings import Problem, Span
 from ..markdown.inline_text import name_of, split_remark, strip_markup, word_of
 from ..markdown.tables import tables
-from .journal import FAILURES
+from .branches import FAILURES
 from .report_forms import ReportContent, ReportForm, Statement
 
 _WORD = re.compile(r"[a-z0-9_]+")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ..journal.journal import FAILURES
+from ..journal.branches import FAILURES
 from ..result.values import Evaluation, LimitState, QuestionState
 from ..sanitize import markdown
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..definition.model import Workflow
-from ..journal.journal import FAILURES, SKIPPED, Record
+from ..journal.branches import FAILURES
+from ..journal.journal import SKIPPED, Record
 
 _NAMES = {
     "question": "question.raised",

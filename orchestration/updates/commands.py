@@ -20,7 +20,8 @@ from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
-from ..journal.journal import FAILURES, SKIPPED, Record, record
+from ..journal.branches import FAILURES
+from ..journal.journal import SKIPPED, Record, record
 from ..plans.model import Plan
 from ..plans.schedule import resolve, similar_tasks
 from ..result.values import QuestionState

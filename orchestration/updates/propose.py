@@ -18,7 +18,8 @@ from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
 from ..formats.json_text import read_json
-from ..journal.journal import EMPTY_RECORD, FAILURES, Journal, Record, Verify, changed_substance
+from ..journal.branches import FAILURES
+from ..journal.journal import EMPTY_RECORD, Journal, Record, Verify, changed_substance
 from ..journal.lines import JOURNAL, parse_lines
 from ..result.values import Evaluation
 from ..snapshot.read_log import RunReader

@@ -244,6 +244,16 @@ COMMANDS: list[CommandEntry] = [
         more=texts.HISTORY,
     ),
     command(
+        "merge-journal",
+        "merge two branches' journals, or marks of a plan, as a merge driver of git",
+        "merge:merge_journal",
+        word("base", "the file as both branches had it (%%O)"),
+        word("ours", "the file of this branch, which is written (%%A)"),
+        word("theirs", "the file of the other branch (%%B)"),
+        word("path", "where the file stands in the repository (%%P)"),
+        more=texts.MERGE,
+    ),
+    command(
         "repair",
         "mend a run's journal and interrupted writes",
         "repair:repair",

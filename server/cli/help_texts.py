@@ -63,6 +63,16 @@ by the lifecycle event it is (session.started, loop.phase.complete, ...).
 
 exit codes: 0, 1 the journal cannot be trusted, 2 wrong use
 """
+MERGE = """\
+git calls it once it is told to:
+
+  git config merge.phasekeeper.driver "phasekeeper merge-journal %O %A %B %P"
+  echo "**/.phasekeeper/journal.jsonl merge=phasekeeper" >> .git/info/attributes
+  echo "**/MASTER_PLAN.md merge=phasekeeper" >> .git/info/attributes
+
+All lines of both journals are kept; records of different tasks count at once. Ticks of different rows of a
+plan are both kept, and its totals are counted anew. Everything else is merged as git does it.
+"""
 REPAIR = """\
 Finishes interrupted writes, removes what they left (copied before), links a forked
 journal's branches, and lets decisions count that you signed with an earlier version

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import EMPTY_RECORD, PROVEN, Record, record_fault
 from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL, JOURNAL_NAME
+from ...orchestration.states import RecordKind
 from ...orchestration.vfs.files import below, digest_of, parent
 from ..disk.safe_open import refusal
 from .folder import Folder, StoreError, as_store_error, close, describe_os_error, open_folder, read_file
@@ -43,7 +44,9 @@ class Conflict(StoreError):  # noqa: N818 - said to people as it is
 
 class LockedRun(NamedTuple):
     """The view of a writer that has the lock. `seq` and `at` are what its first record will get; `recovery`
-    is what an earlier writer left and is in order now."""
+    is what an earlier writer left and is in order now. `merged` are the last lines of branches that count
+    beside `head`: a record before its first one links them.
+    """
 
     root: Path
     run: str
@@ -51,6 +54,7 @@ class LockedRun(NamedTuple):
     seq: int
     at: str
     recovery: tuple[RecoveryAction, ...] = ()
+    merged: Sequence[str] = ()
 
 
 class Writes(NamedTuple):
@@ -129,7 +133,8 @@ def commit(
             recovery = [action for other in sorted(others) for action in recover_run(root, other)[1]]
             tail, actions = recover_run(root, run)
             at = timestamp(clock())
-            locked = LockedRun(root, run, tail.head, tail.seq + 1, at, (*recovery, *actions))
+            seq = tail.seq + 1 + bool(tail.merged)
+            locked = LockedRun(root, run, tail.head, seq, at, (*recovery, *actions), tail.merged)
             writes = propose(locked)
             more = {_guarding_run(edit.path, run, home_of) for edit in writes.edits} - {run, *others}
             if not more:
@@ -184,7 +189,9 @@ def _commit_locked(
         return Commit((), tail.head, locked.recovery)
     root = locked.root
     files = _check_edits(locked, writes)
-    records = _stamp_records(writes.records, locked, files, sign)
+    links = _links(locked.merged)
+    first = locked._replace(seq=locked.seq - len(links))
+    records = _stamp_records((*links, *writes.records), first, files, sign)
     lines = [format_line(record) for record in records]
     work: dict[str, list[_FileWrite]] = {}
     for write in files:
@@ -210,7 +217,8 @@ def _commit_locked(
         if undo:
             _remove_temporaries(root, work)
     conflicts, unfinished = _rename_all(root, work)
-    return Commit(tuple(records), digest_of(lines[-1]), locked.recovery + conflicts, unfinished)
+    head = digest_of(lines[-1])
+    return Commit(tuple(records[len(links) :]), head, locked.recovery + conflicts, unfinished)
 
 
 # ---- what is to be written, and whether it may be -----------------------------------------------
@@ -298,6 +306,12 @@ def _stamp_records(
         stamped.append(entry)
         prev = digest_of(format_line(entry))
     return stamped
+
+
+def _links(merged: Sequence[str]) -> Sequence[Record]:
+    """The record that makes branches, which count already, a part of the chain."""
+    said = "branches that contradict nothing, merged"
+    return [{"kind": RecordKind.RELINK.value, "about": ",".join(merged), "message": said}] if merged else ()
 
 
 def _own_files(proposed: Record) -> list[object]:

@@ -40,7 +40,8 @@ class LogTail(NamedTuple):
     """Where a log ends: `head` is the digest the next line follows, `seq` the highest number given so far.
 
     `size` is how many bytes stay; `torn` says that others follow them, which the next write cuts off.
-    `ended` says that the last line that stays has its line end. `raw` are the bytes that stay.
+    `ended` says that the last line that stays has its line end. `raw` are the bytes that stay. `merged` are
+    the last lines of branches that count beside `head`, and that no record links yet.
     """
 
     head: str = ""
@@ -49,6 +50,7 @@ class LogTail(NamedTuple):
     torn: bool = False
     ended: bool = True
     raw: bytes = b""
+    merged: Sequence[str] = ()
 
     def folders(self) -> set[str]:
         """The folders of the files that the records say were written."""
@@ -86,7 +88,7 @@ def read_tail(raw: bytes, path: str, chained: bool = True) -> LogTail:
     while lines and lines[-1].integer("more") > 0:
         size = lines.pop().start
     good = [line for line in lines if line.written is not None]
-    head = good[-1].digest if good else ""
+    head, merged = good[-1].digest if good else "", tuple[str, ...]()
     if chained:
         bad = next((line for line in lines if record_fault(line.data)), None)
         journal = read_journal(raw[:size])
@@ -94,10 +96,10 @@ def read_tail(raw: bytes, path: str, chained: bool = True) -> LogTail:
             known = f"line {bad.number + 1} is no record this version knows" if bad else ""
             why = known or journal.problems[-1].message
             raise BrokenLog(f"{path}: {why}; nothing is added to it until `phasekeeper repair` was run")
-        head = journal.head
+        head, merged = journal.head, journal.merged
     seq = max((line.integer("seq") for line in good), default=0)
     ended = size == 0 or raw[size - 1 : size] == b"\n" or raw[:size] == BOM_UTF8
-    return LogTail(head, seq, size, size < len(raw), ended, raw[:size])
+    return LogTail(head, seq, size, size < len(raw), ended, raw[:size], merged)
 
 
 def _fast_tail(raw: bytes) -> LogTail | None:

@@ -8,19 +8,13 @@ last lines, separated by commas. What is taken out or replaced is copied aside b
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from ...orchestration.findings import Edit
-from ...orchestration.journal.journal import (
-    Record,
-    RecordLine,
-    branch_to,
-    from_start,
-    read_journal,
-    record_lines,
-)
+from ...orchestration.journal.branches import RecordLine, branch_ends, branch_to, from_start
+from ...orchestration.journal.journal import Record, read_journal, record_lines
 from ...orchestration.journal.lines import FOLDER, JOURNAL, JOURNAL_NAME
 from ...orchestration.vfs.files import below, digest_of
 from .commit import LockedRun, Writes, commit, recover_run
@@ -98,8 +92,10 @@ def find_damage(root: Path, run: str) -> Damage:
     except BrokenLog:
         return Damage(unreadable=max(1, len(record_lines(raw)[1])))
     known, placed = _records(raw[: tail.size]), set[str]()
-    branch_to(tail.head, known, placed)
-    branches = ((head, branch_to(head, known, placed)) for head in _other_heads(known, tail.head))
+    for head in (tail.head, *tail.merged):
+        branch_to(head, known, placed)
+    heads = _other_heads(known, (tail.head, *tail.merged))
+    branches = ((head, branch_to(head, known, placed)) for head in heads)
     return Damage(tuple(JournalBranch(head, tuple(e.record for e in lines)) for head, lines in branches))
 
 
@@ -122,7 +118,8 @@ def consent_lines(found: Damage, drop_bad_lines: bool = False) -> Iterator[str]:
 
 def _relink_and_restore(held: LockedRun, edits: tuple[Edit, ...], agreed: RepairConsent) -> Writes:
     known = _records(read_file(held.root, below(held.run, JOURNAL))[0] or b"")
-    heads = [h for h in _other_heads(known, held.head) if agreed.heads is None or h in agreed.heads]
+    others = _other_heads(known, (held.head, *held.merged))
+    heads = [head for head in others if agreed.heads is None or head in agreed.heads]
     by: Record = {"kind": "relink", "actor": agreed.actor, "channel": agreed.channel}
     records: list[Record] = []
     if heads:
@@ -137,16 +134,11 @@ def _records(log: bytes) -> dict[str, RecordLine]:
     return {line.digest: line for line in record_lines(log)[0]}
 
 
-def _other_heads(known: Mapping[str, RecordLine], head: str) -> list[str]:
-    """The last lines of branches that neither end in `head` nor were linked to it before."""
+def _other_heads(known: Mapping[str, RecordLine], counted: Container[str]) -> list[str]:
+    """The last lines of branches that do not count yet, and that no record links."""
     relinks = [line.record for line in known.values() if line.record["kind"] == "relink"]
     linked = {digest for entry in relinks for digest in str(entry["about"]).split(",")}
-    return [digest for digest in _branch_ends(known) if digest != head and digest not in linked]
-
-
-def _branch_ends(known: Mapping[str, RecordLine]) -> list[str]:
-    followed = {line.record["prev"] for line in known.values()}
-    return [digest for digest in known if digest not in followed]
+    return [digest for digest in branch_ends(known) if digest not in counted and digest not in linked]
 
 
 def _restore_edits(root: Path, restore: Mapping[str, str]) -> tuple[tuple[Edit, ...], list[RecoveryAction]]:
@@ -201,7 +193,7 @@ def _without_bad_lines(log: bytes, at: str, agreed: RepairConsent) -> bytes:
         return whole.encode()
     head = read_journal("\n".join(known[digest].text for digest in known if digest in linked)).head
     seq = max(int(str(line.record["seq"])) for line in known.values())
-    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(_branch_ends(lost))}
+    entry: Record = {"seq": seq + 1, "at": at, "kind": "relink", "about": ",".join(branch_ends(lost))}
     entry |= {"message": "lines that could not be read were taken out"}
     entry |= {"actor": agreed.actor, "channel": agreed.channel} if agreed.actor else {}
     entry |= {"prev": head} if head else {}

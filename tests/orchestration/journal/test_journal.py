@@ -135,10 +135,10 @@ def test_of_a_fork_failures_of_both_heads_count_and_nothing_else_of_the_shorter(
     assert "2 records await repair" in journal.problems[0].message
 
 
-def test_of_two_heads_of_one_length_the_first_counts() -> None:
-    one, other = lines(report("pass")), lines(report("ok"))
+def test_of_two_heads_of_one_length_the_one_that_began_first_counts_whichever_way_they_were_merged() -> None:
+    one, other = lines({**report("pass"), "at": "2026-01-01"}), lines({**report("ok"), "at": "2026-01-02"})
     assert said(read_journal(text(one, other))) == [("build", "pass")]
-    assert said(read_journal(text(other, one))) == [("build", "ok")]
+    assert said(read_journal(text(other, one))) == [("build", "pass")]
 
 
 def test_a_relink_takes_the_other_branch_in_just_before_itself() -> None:
