@@ -9,12 +9,10 @@ Everything else contradicts the trunk until a person says otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..states import RecordKind
-
-if TYPE_CHECKING:
-    from .journal import Record
+from .lines import Record
 
 # Outcomes that stand against a run in any workflow; they count even on the losing side of a fork.
 FAILURES = ("fail", "failed", "error", "blocked")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..findings import Problem, Severity, Span
 from ..states import RecordKind
 from .branches import FAILURES, Contradiction, RecordLine, merge_lines
-from .lines import JournalLine, parse_lines
+from .lines import JournalLine, Record, parse_lines
 
 KINDS = tuple(RecordKind)
 DECISIONS = ("answer", "override")
@@ -67,7 +67,6 @@ FIELDS: Mapping[str, tuple[object, str]] = {
 """The fields of a record: the value where nothing is given, and what it means."""
 _EMPTY = {name: empty for name, (empty, _) in FIELDS.items()}
 
-Record = dict[str, object]
 # Which of some lines of PROVEN kinds carry a proof; the caller knows keys and commits, the journal does not.
 Verify = Callable[[Sequence[str]], frozenset[int]]
 

@@ -21,6 +21,9 @@ LOCK_NAME, HOLDER_NAME = "lock", "lock.holder"
 JOURNAL = f"{FOLDER}/{JOURNAL_NAME}"
 CLAIMS = f"{FOLDER}/{CLAIMS_NAME}"
 
+Record = dict[str, object]
+"""A record of a journal, by its fields."""
+
 _BOM = b"\xef\xbb\xbf"
 _NO_UTF8 = "surrogateescape"
 """Bytes that are no UTF-8 become halves of characters, which `read_json` refuses."""

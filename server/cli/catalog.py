@@ -246,7 +246,7 @@ COMMANDS: list[CommandEntry] = [
     command(
         "merge-journal",
         "merge two branches' journals, or marks of a plan, as a merge driver of git",
-        "merge:merge_journal",
+        "repair:merge_journal",
         word("base", "the file as both branches had it (%%O)"),
         word("ours", "the file of this branch, which is written (%%A)"),
         word("theirs", "the file of the other branch (%%B)"),

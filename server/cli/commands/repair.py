@@ -1,9 +1,11 @@
-"""`phasekeeper repair`: mends a run's journal and interrupted writes, and says what it did."""
+"""`phasekeeper repair`: mends a run's journal and interrupted writes, and says what it did; and
+`phasekeeper merge-journal`, with which git merges journals so that there is less to mend."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from functools import partial
+from pathlib import Path
 
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.lines import JOURNAL_NAME
@@ -12,12 +14,13 @@ from ....orchestration.vfs.files import below, name_in, parent
 from ...disk.git import actor
 from ...store.folder import StoreError
 from ...store.log_file import BrokenLog
+from ...store.merge_driver import merge_files
 from ...store.recovery import RecoveryAction
 from ...terminal.lines import PATH_LIMIT, Part, print_errors, print_lines
 from ...version import PROGRAM
 from ...workspace.repair import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ..confirm import NotConfirmed, confirm
-from ..output import OK, REFUSED, print_json
+from ..output import OK, REFUSED, USAGE, print_json
 from ..selection import SelectedRun, select_runs
 
 _DID = {
@@ -114,3 +117,13 @@ def _restore(run: SelectedRun) -> tuple[dict[str, str], list[str]]:
             return {state.path: file.text}, []
     where = plain(state.path, PATH_LIMIT)
     return {}, [f"phasekeeper: no good copy of {where} lies beside it; `git log -p` may know one"]
+
+
+def merge_journal(options: Namespace) -> int:
+    """`merge-journal`: write what both sides changed into OURS. Refused where they contradict each other."""
+    try:
+        merged = merge_files(Path(options.base), Path(options.ours), Path(options.theirs), options.path)
+    except OSError as error:
+        print_errors([f"phasekeeper: {plain(str(error.filename))}: {error.strerror}"])
+        return USAGE
+    return OK if merged else REFUSED

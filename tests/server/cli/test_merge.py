@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.plans.three_way_merge import merge_plans
-from phasekeeper.server.cli.commands.merge import union
+from phasekeeper.server.store.merge_driver import union
 
 from tests.cli_walkthroughs.driver import Drive
 from tests.roots import needs
