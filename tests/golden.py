@@ -6,6 +6,7 @@ expectations, one `KEY = VALUE` a line. A file that tells several stories about 
 
     patch PATH: {JSON merge patch}      file PATH: text (\\n is a line end)      remove PATH
     journal RUN: {record}               mtime PATH: seconds                     claim RUN: TASK by WHO
+    damage PATH (a byte that is no UTF-8 stands in the middle of it)
 
 `#` begins a comment. Keys are dotted paths into the evaluation's JSON, or one of the short forms in
 `SHORT`. `pytest --update-cases` writes the values that were found into the file.
@@ -33,7 +34,7 @@ from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 CASES = Path(__file__).parent / "cases"
 _SECTION = re.compile(r"^-- (.+) --$", re.M)
-_CHANGE = re.compile(r"^(patch|file|remove|journal|mtime|claim) (\S+?):?(?: (.*))?$")
+_CHANGE = re.compile(r"^(patch|file|remove|damage|journal|mtime|claim) (\S+?):?(?: (.*))?$")
 
 
 @dataclass
@@ -95,6 +96,9 @@ def _apply(case: Case, verb: str, path: str, rest: str | None) -> None:
         case.files[path] = rest.replace("\\n", "\n").replace("\\r", "\r")
     elif verb == "remove":
         del case.files[path]
+    elif verb == "damage":
+        text = case.files[path]
+        case.files[path] = f"{text[: len(text) // 2]}\udcff{text[len(text) // 2 :]}"
     elif verb == "mtime":
         case.mtimes[path] = int(float(rest) * 1e9)
     elif verb == "journal":

@@ -44,12 +44,12 @@ def _same(word: str) -> str:
 
 
 class _Statuses(NamedTuple):
-    """The statuses of a configuration, in order."""
+    """The statuses of a configuration, in order; of one that cannot be read none is known."""
 
     words: tuple[str, ...] = STATUSES
 
     def of(self, word: str) -> MarkStatus:
-        if not word:
+        if not word and self.words:
             return MarkStatus.TODO
         same, known = _same(word), [_same(each) for each in self.words]
         if same not in known:
@@ -64,6 +64,11 @@ class _Statuses(NamedTuple):
     def end(self) -> str:
         """The word for what is done."""
         return next((each for each in self.words if _same(each) in _DONE), self.words[-1])
+
+    @property
+    def first(self) -> str:
+        """The word for what says none."""
+        return self.words[0] if self.words else "unknown"
 
 
 class _TaskFile(NamedTuple):
@@ -80,8 +85,13 @@ class _TaskFile(NamedTuple):
 
 
 def _statuses(parts: Mapping[str, Any]) -> _Statuses:
-    document = next((parts[name] for name in _CONFIGURATIONS if parts.get(name)), None)
-    words = document.values("statuses") if document else ()
+    name = next((name for name in _CONFIGURATIONS if name in parts), None)
+    if name is None:
+        return _Statuses()
+    document: TaskDocument | None = parts[name]
+    if document is None:
+        return _Statuses(())
+    words = document.values("statuses")
     return _Statuses(words) if words else _Statuses()
 
 
@@ -117,7 +127,7 @@ def _task_files(parts: Mapping[str, Any]) -> Iterator[_TaskFile]:
         document: TaskDocument | None = parts[path]
         named = _FILE_ID.match(name_in(path))
         said = (document.text("id") if document else "") or (named[1] if named else "")
-        if not said and not (document and "status" in document.entries):
+        if not said and document and "status" not in document.entries:
             continue
         said = said or name_in(path).removesuffix(".md")
         number = taken[canonical(said)] = taken.get(canonical(said), 0) + 1
@@ -173,7 +183,7 @@ def _record(
     return TaskRecord(
         id=file.id, title=document.text("title"), status=status,
         place=document.span("id") or document.span("title") or Span(0, 0, 0, 0),
-        word=document.text("status") or statuses.words[0], mark=document.span("status"),
+        word=document.text("status") or statuses.first, mark=document.span("status"),
         file=file.path,
         depends_on=tuple(named), depends_span=document.span("dependencies"), blockers=tuple(blockers),
         waits=tuple(open_parts.get(file.id, ())), parent=above[file.id], type=document.text("type"),
@@ -212,7 +222,7 @@ def _problems(
     if named and canonical(named[1]) != canonical(file.said):
         message = f"its file is called {named[1]}, and it says {file.said}"
         yield Problem("task-mismatch", message, document.span("id") or top)
-    if status is MarkStatus.UNKNOWN:
+    if status is MarkStatus.UNKNOWN and statuses.words:
         known = ", ".join(statuses.words)
         message = f"{file.id}: {document.text('status')!r} is none of {known}; the task counts as not done"
         yield Problem("marker-unknown", message, document.span("status") or top)

@@ -115,8 +115,8 @@ def _find(text: str, document: ParsedText, unit: str) -> _Tag | None:
     return None
 
 
-def fault(text: str) -> Problem | None:
-    """Why nothing in a text can be read."""
+def fault(text: str, unit: str) -> Problem | None:
+    """Why nothing of a tag can be read: the text is damaged, or what the tag has for tasks is no list."""
     document = _read(text)
     if not document.readable:
         return document.problems[0] if document.problems else None
@@ -126,6 +126,11 @@ def fault(text: str) -> Problem | None:
     if (count := len(_tags_of(document.data))) > MOST_TAGS:
         said = f"the file has {count} tags; of more than {MOST_TAGS} none is read"
         return Problem("budget-exceeded", said, Span(0, 0, 0, 1))
+    tag = _find(text, document, unit)
+    if tag is not None and not isinstance(tag.tasks, list):
+        return Problem(
+            "artifact-unreadable", "tasks must be a list; nobody can tell what these are", tag.span
+        )
     return None
 
 
@@ -342,7 +347,7 @@ def tag_dialect(unit: str) -> Dialect:
             PlanEdit.SET_STATUS: lambda text, name, mark: set_statuses(text, unit, (str(name),), _word(mark)),
         },
         form="json",
-        fault=fault,
+        fault=lambda text: fault(text, unit),
         units=tags,
         of_unit=tag_dialect,
     )
