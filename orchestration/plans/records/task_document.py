@@ -34,12 +34,20 @@ class FrontMatterValue(NamedTuple):
         return " ".join(self.values)
 
 
+class FrontMatterFault(NamedTuple):
+    """What a reader of YAML stumbles over, and the text in its place that says the same; "" for none."""
+
+    said: str
+    span: Span
+    proper: str = ""
+
+
 class TaskDocument(NamedTuple):
     """What a document says. `open_criteria` of `criteria` are not ticked. Its front matter ends at the line
     `end`, 0 where it has none."""
 
     entries: Mapping[str, FrontMatterValue]
-    faults: tuple[tuple[str, Span], ...]
+    faults: tuple[FrontMatterFault, ...]
     criteria: int
     open_criteria: int
     end: int
@@ -57,7 +65,7 @@ class TaskDocument(NamedTuple):
 def read_document(text: str) -> TaskDocument:
     """What a document says; never raises."""
     lines = split_lines(text.removeprefix("\ufeff"))
-    faults: list[tuple[str, Span]] = []
+    faults: list[FrontMatterFault] = []
     if not lines or not _FENCE.fullmatch(lines[0]):
         criteria = _criteria(text)
         return TaskDocument({}, (), *criteria, 0)
@@ -66,7 +74,7 @@ def read_document(text: str) -> TaskDocument:
         end = next(
             (n for n in range(1, len(lines)) if not lines[n].strip() or lines[n][:1] == "#"), len(lines)
         )
-        faults.append(("its front matter never ends", Span(0, 0, 0, len(lines[0]))))
+        faults.append(FrontMatterFault("its front matter never ends", Span(0, 0, 0, len(lines[0]))))
     entries = _entries(lines[:end], faults)
     return TaskDocument(entries, tuple(faults), *_criteria(text), end)
 
@@ -76,7 +84,7 @@ def read_mapping(text: str) -> TaskDocument:
     return TaskDocument(_entries(["", *split_lines(text.removeprefix("\ufeff"))], []), (), 0, 0, 0)
 
 
-def _entries(lines: list[str], faults: list[tuple[str, Span]]) -> dict[str, FrontMatterValue]:
+def _entries(lines: list[str], faults: list[FrontMatterFault]) -> dict[str, FrontMatterValue]:
     found: dict[str, FrontMatterValue] = {}
     key = ""
     for number, line in enumerate(lines[1:], 1):
@@ -85,7 +93,7 @@ def _entries(lines: list[str], faults: list[tuple[str, Span]]) -> dict[str, Fron
             start = match.start(2)
             value = _COMMENT.sub("", raw).rstrip() if raw[:1] not in "'\"" else raw.rstrip()
             span = Span(number, start, number, start + len(value))
-            faults += ((said, span) for said in _faults(key, value))
+            faults += (FrontMatterFault(said, span, _quoted(value)) for said in _faults(key, value))
             is_list = value[:1] == "["
             values = (
                 tuple(_inline(value)) if is_list else (() if _BLOCK.fullmatch(value) else (_plain(value),))
@@ -107,6 +115,12 @@ def _inline(value: str) -> Iterator[str]:
     for part in value.strip("[]").split(","):
         if plain := _plain(part.strip()):
             yield plain
+
+
+def _quoted(value: str) -> str:
+    """A value as YAML takes it that was to be read as it stands; one in quotes is quoted anew."""
+    bare = value[1:-1] if len(value) >= 2 and value[0] == value[-1] == "'" else value
+    return "'" + bare.replace("''", "'").replace("'", "''") + "'"
 
 
 def _plain(value: str) -> str:

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 from ...findings import Problem, Span
 from ...formats.json_edits import set_values
 from ...formats.json_text import ParsedText, members, read_json, skip_space
+from ...suggestions import nearest
 from ...vfs.files import natural
 from ...vfs.places import unit_name
 from ..model import Dialect, MarkStatus, Plan, PlanEdit
+from ..numbering import free_id
 from .located_json import LineIndex, LocatedObject, located_elements, located_object
 from .task_records import OPEN, TaskRecord, plan_of_records
 
@@ -162,7 +164,33 @@ def read_tag(text: str, unit: str) -> Plan | None:
     ranks = {item.id: number for number, item in enumerate(sorted(items, key=_turn))}
     records = [_record(item, known, parts, ranks[item.id]) for item in items]
     problems = [*document.problems, *(found for item in items for found in _item_problems(item))]
-    return plan_of_records(records, tag.span, problems, "task-master next passes over it", _CANCELLED)
+    own = {record.place: item for record, item in zip(records, items, strict=True)}
+
+    def mend(code: str, record: TaskRecord) -> Sequence[tuple[str, str]]:
+        if code == "duplicate-task":
+            return _next_id(own[record.place], items)
+        return _status_of_parts(record, parts[record.id]) if code == "status-drift" else ()
+
+    return plan_of_records(
+        records, tag.span, problems, "task-master next passes over it", _CANCELLED, mend=mend
+    )
+
+
+def _next_id(item: _Item, items: Sequence[_Item]) -> Sequence[tuple[str, str]]:
+    """The next free id, as a number or a text as it was; none for a task without an id."""
+    beside = f"{item.above.id}." if item.above else ""
+    free = free_id(item.id, [each.id for each in items]) if item.is_named else ""
+    said = item.object.get("id")
+    short = free.removeprefix(beside) if isinstance(said, (int, float)) or "." not in str(said) else free
+    text = short if isinstance(said, (int, float)) else f'"{short}"'
+    return ((f"Give this task the next free id, {short}", text),) if short else ()
+
+
+def _status_of_parts(record: TaskRecord, parts: Sequence[_Item]) -> Sequence[tuple[str, str]]:
+    """The status that Task Master gives to a task with such parts."""
+    is_begun = any(_status(part) is not MarkStatus.TODO for part in parts)
+    word = "in-progress" if is_begun else "pending"
+    return ((f"Set {record.id} to {word}, as its parts are", f'"{word}"'),) if record.mark else ()
 
 
 def _items(
@@ -282,7 +310,10 @@ def _item_problems(item: _Item) -> Iterator[Problem]:
         yield Problem("task-malformed", message, found.span_of("id") or found.span)
     if _status(item) is MarkStatus.UNKNOWN:
         message = f"{item.id}: {str(word)[:40]!r} is no status of Task Master; the task counts as not done"
-        yield Problem("marker-unknown", message, found.span_of("status"))
+        said = str(word).strip().lower()
+        words = [each for each in nearest(said, [*STATUSES]) or STATUSES if each != "completed"]
+        data = {"replacements": tuple((f"Say {each}", f'"{each}"') for each in words)}
+        yield Problem("marker-unknown", message, found.span_of("status"), data=data)
     for key in ("dependencies", "subtasks"):
         if not isinstance(found.get(key), (list, type(None))):
             message = f"{item.id}: {key} must be a list; Task Master cannot read this one"

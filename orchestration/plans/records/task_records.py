@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...findings import Problem, Span
@@ -48,6 +48,7 @@ class TaskRecord:
 
 
 _Found = tuple[TaskRecord, Problem]
+_Replacements = Sequence[tuple[str, str]]
 
 
 def plan_of_records(
@@ -57,14 +58,21 @@ def plan_of_records(
     of_parts: str = "",
     of_cancelled: str = "nobody will do it",
     title: str = "",
+    mend: Callable[[str, TaskRecord], _Replacements] = lambda code, record: (),
 ) -> Plan:
     """The plan of one stage that has these tasks. `span` is above them all.
+
+    `mend` gives (title, text) of what may take the place of an id that is there twice, or of the status of
+    what is done while a part of it is open, by the code of the finding.
 
     `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
     what waits for a cancelled task.
     """
     between = [*_duplicates(records), *_drift(records, of_parts), *_ahead(records)]
     between += _cancelled_dependencies(records, of_cancelled)
+    between = [
+        (record, _with_replacements(problem, mend(problem.code, record))) for record, problem in between
+    ]
     found = [*problems, *(problem for record, problem in between if not record.file)]
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
@@ -81,6 +89,10 @@ def plan_of_records(
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
         details=_details(records, in_files),
     )
+
+
+def _with_replacements(problem: Problem, replacements: _Replacements) -> Problem:
+    return problem._replace(data={"replacements": tuple(replacements)}) if replacements else problem
 
 
 def _task(record: TaskRecord, above: int) -> Task:
