@@ -244,7 +244,8 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
                     close = suggestion_text(similar) or did_you_mean(reference, [*plan.by_id])
                 message = f"{task.id} depends on {reference!r}, which is no task of the plan{close}"
                 data = {"name": reference, "task": task.id}
-                found.append((task, Problem("dangling-dependency", message, detail.depends_span, data=data)))
+                place = detail.place_of(reference)
+                found.append((task, Problem("dangling-dependency", message, place, data=data)))
     for group in cycles(plan, tasks, details):
         task = plan.by_id[group[0]]
         message = f"{' → '.join([*group, group[0]])} depend on each other in a circle; none of them can start"

@@ -261,9 +261,12 @@ def _change_named(ctx: FixContext) -> Iterator[QuickFix]:
             text = whole.sub(lambda _, each=each: each, marked, count=1)
             yield QuickFix(f"Depend on {each} instead of {name}", (ctx.replace(text),), preferred=True)
     if marked[:1] == "[" and marked[-1:] == "]":
+        # An element of JSON or of YAML in one line.
         kept = [part for part in marked[1:-1].split(",") if part.strip().strip("\"'") != name]
         left = f"[{','.join(kept).strip()}]"
         yield QuickFix(f"Do not depend on {name}", (ctx.replace(left),))
+    elif marked.strip("\"'") == name and ctx.lines[ctx.span.line].lstrip().startswith("- "):
+        yield QuickFix(f"Do not depend on {name}", (ctx.delete_line(),))
 
 
 def break_cycle(ctx: FixContext) -> Iterator[QuickFix]:

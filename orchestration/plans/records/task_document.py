@@ -23,11 +23,13 @@ _CRITERIA = re.compile(r"(?i)acceptance[ \t]+criteria|definition[ \t]+of[ \t]+do
 
 
 class FrontMatterValue(NamedTuple):
-    """A key of a front matter. `values` are those of a list, or the one; `span` is that of its text."""
+    """A key of a front matter. `values` are those of a list, or the one; `span` is that of its text, `places`
+    are those of the items of a list with a line each."""
 
     values: tuple[str, ...]
     span: Span
     is_list: bool = False
+    places: tuple[Span, ...] = ()
 
     @property
     def text(self) -> str:
@@ -57,6 +59,11 @@ class TaskDocument(NamedTuple):
 
     def values(self, key: str) -> tuple[str, ...]:
         return tuple(filter(None, self.entries[key].values)) if key in self.entries else ()
+
+    def places(self, key: str) -> Mapping[str, Span]:
+        """The items of a list with a line each, and where they stand."""
+        entry = self.entries.get(key)
+        return dict(zip(self.values(key), entry.places, strict=False)) if entry else {}
 
     def span(self, key: str) -> Span | None:
         return self.entries[key].span if key in self.entries else None
@@ -102,7 +109,8 @@ def _entries(lines: list[str], faults: list[FrontMatterFault]) -> dict[str, Fron
         elif key and (item := _ITEM.fullmatch(line)):
             before = found[key]
             values = (*(each for each in before.values if each), _plain(item[1].rstrip()))
-            found[key] = before._replace(values=values, is_list=True)
+            place = Span(number, item.start(1), number, item.start(1) + len(item[1].rstrip()))
+            found[key] = before._replace(values=values, is_list=True, places=(*before.places, place))
         elif key and line[:1] in (" ", "\t"):
             # The text goes on.
             found[key] = found[key]._replace(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ...findings import Problem, Span
 from ...vfs.files import digest_of
@@ -22,6 +23,7 @@ class TaskRecord:
     it waits for besides, as its open parts. `blockers` say in words why it cannot be begun. `parent` is the
     id of the task that it is a part of. One that is `optional` holds nothing up and is no work. Of one that
     has a `file` of its own all places are in that, and `problems` are of it; `unticked` criteria are open.
+    `depends_places` are those of single dependencies, where they are known.
     """
 
     id: str
@@ -41,6 +43,7 @@ class TaskRecord:
     optional: bool = False
     unticked: int = 0
     problems: tuple[Problem, ...] = ()
+    depends_places: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def is_closed(self) -> bool:
@@ -115,6 +118,7 @@ def _details(
         each.id: TaskFile(
             depends_on=tuple(dict.fromkeys((*each.depends_on, *each.waits))),
             depends_span=each.depends_span,
+            depends_places=each.depends_places,
             problems=(*each.problems, *in_files.get(each.id, ())),
             unticked=each.unticked,
             blockers=(*each.blockers, *(f"cancelled {name}" for name in each.depends_on if name in dropped)),

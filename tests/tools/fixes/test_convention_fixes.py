@@ -183,6 +183,13 @@ MISTAKES = {
         ("Do not depend on task-9",),
         "dependencies: []",
     ),
+    "backlog: a dependency in a line of its own": Mistake(
+        "backlog/tasks/task-2.md",
+        "---\nid: task-2\nstatus: To Do\ndependencies:\n  - task-9\nlabels: []\n---\n",
+        "dangling-dependency",
+        ("Do not depend on task-9",),
+        "dependencies:\nlabels: []\n",
+    ),
 }
 
 
