@@ -1,4 +1,4 @@
-"""What is said of real repositories, judged by hand: each file was read at the line, and the finding is so or not.
+"""What is said of real repositories, judged by hand: each file was read at the line, and it is so, or not.
 
 `judged_findings.tsv` has a row for each finding. One that is new has to be judged and added; one that is gone
 has to be taken out, or is a mistake that is no longer seen.

@@ -138,7 +138,7 @@ def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Probl
         yield Problem("dangling-dependency", message, span, Severity.WARNING)
     wholes = {dotted_parent(row.id) for row in rows if row.id_span}
     named = {name for wave in found[0] for name in wave} if found else set[str]()
-    for row in rows if found else ():
+    for row in rows if named else ():
         if row.id not in wholes and not row.item.optional and not row.done and not _covered(row.id, named):
             message = (
                 f"{row.id} is in no wave of the graph, so Kiro does it last; the order of numbers counts"
