@@ -11,7 +11,7 @@ from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, rea
 from ...markdown.document import Heading
 from ...vfs.files import digest_of
 from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task
-from ..numbering import free_id
+from ..numbering import FreeIds
 from .grammar import ChecklistGrammar, ChecklistRow
 
 _EMPHASIS = re.compile(r"[*_~`\s]+")
@@ -259,13 +259,14 @@ def _as_box(item: ChecklistItem, line: str, mark: str | None) -> str:
 def _duplicates(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     """Rows with an id that another one has; its twin may be a line that was ticked in a copy."""
     first: dict[str, ChecklistRow] = {}
+    ids = FreeIds([row.id for row in rows])
     for row in rows:
         same = first.setdefault(row.id, row)
         if same is not row:
             differ = (
                 "" if same.done == row.done else "; one is ticked and one is not, so it counts as not done"
             )
-            free = free_id(row.id, [each.id for each in rows]) if row.item.form is not ItemForm.CELL else ""
+            free = ids.behind(row.id) if row.item.form is not ItemForm.CELL else ""
             data: dict[str, Any] = {}
             if free and row.id_span:
                 data["replacements"] = ((f"Give this task the next free id, {free}", free),)

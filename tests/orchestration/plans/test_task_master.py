@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.model import Dialect, MarkStatus, Plan, TaskFile
-from phasekeeper.orchestration.plans.records.task_master import FIRST_TAG, MOST_TAGS, fault, tags
+from phasekeeper.orchestration.plans.records.tags import FIRST_TAG, MOST_TAGS, fault, tags
 from phasekeeper.orchestration.plans.schedule import build_schedule
 
 PLAN = """\
