@@ -17,7 +17,7 @@ from ...markdown.checklist import Checklist
 from ..model import MarkStatus, TaskFile
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent, in_turn, ticked_ahead
-from .number_order import unticked
+from .number_order import mark_replacement
 from .openspec import NUMBERED
 
 _PARALLEL = re.compile(r"\(P\)[ \t*_]*$|^\S+[ \t]+\(P\)")
@@ -156,7 +156,7 @@ def _drift(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
         if row.status is MarkStatus.DONE and row.id in open_parts and row.id_span:
             parts = ", ".join(open_parts[row.id])
             message = f"{row.id} is ticked, but {parts} below it is open"
-            yield Problem("status-drift", message, row.item.box, data=unticked(row, "-"))
+            yield Problem("status-drift", message, row.item.box, data=mark_replacement(row, "-"))
 
 
 GRAMMAR = ChecklistGrammar(

@@ -55,10 +55,10 @@ def open_parts(rows: Sequence[ChecklistRow], mark: str) -> Iterator[Problem]:
     for row in rows:
         if row.status is MarkStatus.DONE and row.id in left:
             message = f"{row.id} is ticked, but {', '.join(left[row.id])} below it is open"
-            yield Problem("status-drift", message, row.item.box, data=unticked(row, mark))
+            yield Problem("status-drift", message, row.item.box, data=mark_replacement(row, mark))
 
 
-def unticked(row: ChecklistRow, mark: str) -> Mapping[str, Any]:
+def mark_replacement(row: ChecklistRow, mark: str) -> Mapping[str, Any]:
     """What mends a row that is ticked too early: another mark in its box."""
     if row.item.form is not ItemForm.BOX:
         return {}

@@ -100,7 +100,7 @@ def _entries(lines: list[str], faults: list[FrontMatterFault]) -> dict[str, Fron
             start = match.start(2)
             value = _COMMENT.sub("", raw).rstrip() if raw[:1] not in "'\"" else raw.rstrip()
             span = Span(number, start, number, start + len(value))
-            faults += (FrontMatterFault(said, span, _quoted(value)) for said in _faults(key, value))
+            faults += (FrontMatterFault(said, span, _quote_scalar(value)) for said in _faults(key, value))
             is_list = value[:1] == "["
             values = (
                 tuple(_inline(value)) if is_list else (() if _BLOCK.fullmatch(value) else (_plain(value),))
@@ -125,7 +125,7 @@ def _inline(value: str) -> Iterator[str]:
             yield plain
 
 
-def _quoted(value: str) -> str:
+def _quote_scalar(value: str) -> str:
     """A value as YAML takes it that was to be read as it stands; one in quotes is quoted anew."""
     bare = value[1:-1] if len(value) >= 2 and value[0] == value[-1] == "'" else value
     return "'" + bare.replace("''", "'").replace("'", "''") + "'"

@@ -135,13 +135,13 @@ def _with_records(
         parts = _parts(item for number in fresh for item in blocks[number].items)
         found = [*blocks]
         for number in fresh:
-            found[number] = _recorded(blocks[number], known, parts, ranks)
+            found[number] = _add_records(blocks[number], known, parts, ranks)
         return found
     turns = [(turn, item.id) for block in blocks for turn, item in zip(block.turns, block.items, strict=True)]
     turns.sort(key=lambda each: each[0])
     ranks = {name: number for number, (_, name) in enumerate(turns)}
     parts = _parts(item for block in blocks for item in block.items)
-    return [_recorded(block, known, parts, ranks) for block in blocks]
+    return [_add_records(block, known, parts, ranks) for block in blocks]
 
 
 def _parts(items: Iterable[_Item]) -> Mapping[str, Sequence[_Item]]:
@@ -153,7 +153,7 @@ def _parts(items: Iterable[_Item]) -> Mapping[str, Sequence[_Item]]:
     return parts
 
 
-def _recorded(
+def _add_records(
     block: _Block, known: set[str], parts: Mapping[str, Sequence[_Item]], ranks: Mapping[str, int]
 ) -> _Block:
     records = tuple(_record(item, known, parts, ranks[item.id]) for item in block.items)

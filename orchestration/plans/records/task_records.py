@@ -83,22 +83,26 @@ def plan_of_records(
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
         in_files.setdefault(record.id, []).extend([problem] if record.file else [])
-    kept = _Kept.of(before, records, span)
-    changed = [(new, old) for new, old in zip(records, kept.records, strict=True) if new is not old]
+    earlier = _EarlierRecords.of(before, records, span)
+    changed = [(new, old) for new, old in zip(records, earlier.records, strict=True) if new is not old]
     tasks = StageTasks(
         [
             task if task and record is old else _task(record, span.line)
-            for record, old, task in zip(records, kept.records, kept.tasks, strict=True)
+            for record, old, task in zip(records, earlier.records, earlier.tasks, strict=True)
         ]
     )
-    is_said = before is not None and all(old and _said(new) == _said(old) for new, old in changed)
+    is_said = before is not None and all(
+        old and _substance_of(new) == _substance_of(old) for new, old in changed
+    )
     return Plan(
         title=title,
         status="",
         stages=(Stage("tasks", "Tasks", span, tasks),) if records else (),
-        substance=before.substance if is_said and before else digest_of("\n".join(map(_said, records))),
+        substance=before.substance
+        if is_said and before
+        else digest_of("\n".join(map(_substance_of, records))),
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
-        details=_details(records, in_files, kept),
+        details=_details(records, in_files, earlier),
     )
 
 
@@ -106,7 +110,7 @@ RECORDS = "records"
 """Under this word a plan may keep the records that it was made of, for the next one to go on from."""
 
 
-class _Kept(NamedTuple):
+class _EarlierRecords(NamedTuple):
     """The records of the plan before, for each of these, with what was made of them; None for what is new."""
 
     records: Sequence[TaskRecord | None]
@@ -114,7 +118,7 @@ class _Kept(NamedTuple):
     details: Mapping[str, TaskFile]
 
     @classmethod
-    def of(cls, before: Plan | None, records: Sequence[TaskRecord], span: Span) -> _Kept:
+    def of(cls, before: Plan | None, records: Sequence[TaskRecord], span: Span) -> _EarlierRecords:
         last = before.memory.get(RECORDS, ()) if before else ()
         if before and records and len(last) == len(records) and before.stages[0].span == span:
             has_details = len(before.details) == len(records) and not any(map(_is_dropped, last))
@@ -123,7 +127,7 @@ class _Kept(NamedTuple):
         return cls(nothing, nothing, {})
 
 
-def _said(record: TaskRecord) -> str:
+def _substance_of(record: TaskRecord) -> str:
     """What a person approves of a task."""
     return f"{record.id}\0{record.title}\0{' '.join(record.depends_on)}\0{record.parent}"
 
@@ -148,16 +152,16 @@ def _task(record: TaskRecord, above: int) -> Task:
 
 
 def _details(
-    records: Sequence[TaskRecord], in_files: Mapping[str, Sequence[Problem]], kept: _Kept
+    records: Sequence[TaskRecord], in_files: Mapping[str, Sequence[Problem]], earlier: _EarlierRecords
 ) -> Mapping[str, TaskFile]:
     """What each task waits for. A task that was cancelled meets nothing: nobody did it."""
     dropped = {each.id for each in records if _is_dropped(each)}
-    known = kept.details if not dropped else {}
+    known = earlier.details if not dropped else {}
     return {
         each.id: known[each.id]
         if each is old and not each.file and each.id in known
         else _detail(each, dropped, in_files.get(each.id, ()))
-        for each, old in zip(records, kept.records, strict=True)
+        for each, old in zip(records, earlier.records, strict=True)
     }
 
 
