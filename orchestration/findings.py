@@ -92,6 +92,9 @@ class Finding:
     - `path`, `want`: the path of a JSON value, and its type or the words that it may be
     - `missing`: what a row or a task file lacks (`row`, `meta`, `id`, `file`)
     - `field`, `expected`: the field of a report without a verdict, and the words that it may be
+    - `replacements`: (title, text) of each way to mend it by another text in its range, the best first
+    - `row`: what takes the place of its whole line; "" removes it
+    - `name`: the id that no task has
     - `default`, `used`, `workflows`, `tasks`, `reads`: as the code's creator says
     """
 

@@ -7,6 +7,7 @@ expectations, one `KEY = VALUE` a line. A file that tells several stories about 
     patch PATH: {JSON merge patch}      file PATH: text (\\n is a line end)      remove PATH
     journal RUN: {record}               mtime PATH: seconds                     claim RUN: TASK by WHO
     head PATH: text that the commit HEAD has there, nothing without one; else HEAD has all as it is
+    damage PATH (a byte that is no UTF-8 stands in the middle of it)
 
 `#` begins a comment. Keys are dotted paths into the evaluation's JSON, or one of the short forms in
 `SHORT`. `pytest --update-cases` writes the values that were found into the file.
@@ -34,7 +35,7 @@ from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
 CASES = Path(__file__).parent / "cases"
 _SECTION = re.compile(r"^-- (.+) --$", re.M)
-_CHANGE = re.compile(r"^(patch|file|remove|journal|mtime|claim|head) (\S+?):?(?: (.*))?$")
+_CHANGE = re.compile(r"^(patch|file|remove|damage|journal|mtime|claim|head) (\S+?):?(?: (.*))?$")
 
 
 @dataclass
@@ -97,6 +98,9 @@ def _apply(case: Case, verb: str, path: str, rest: str | None) -> None:
         case.files[path] = rest.replace("\\n", "\n").replace("\\r", "\r")
     elif verb == "remove":
         del case.files[path]
+    elif verb == "damage":
+        text = case.files[path]
+        case.files[path] = f"{text[: len(text) // 2]}\udcff{text[len(text) // 2 :]}"
     elif verb == "mtime":
         case.mtimes[path] = int(float(rest) * 1e9)
     elif verb == "head":

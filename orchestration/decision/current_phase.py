@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..definition.inputs import PhaseRule
 from ..definition.model import Phase
 from ..expressions.language import Expression
 from ..findings import Finding, Span
-from ..states import RecordKind
+from ..states import ArtifactStatus, RecordKind
 from .facts import RunFacts, TraceEntry, make_finding
 
 # Characters shown of a name that is no phase's; a state file could hold a megabyte there.
@@ -68,7 +69,10 @@ def _phase_of_state(facts: RunFacts, source: Expression) -> CurrentPhase:
 
 def _phase_of_evidence(facts: RunFacts, rules: tuple[PhaseRule, ...]) -> CurrentPhase:
     """The name that the first rule over the run's evidence gives, still without its phase."""
-    rule = next((rule for rule in rules if facts.holds(rule.where, rule.when)), None)
+    tried = next((n for n, rule in enumerate(rules, 1) if facts.holds(rule.where, rule.when)), None)
+    if unread := _unreadable_evidence(facts, rules[:tried]):
+        return CurrentPhase(None, f"{unread} is unreadable; nobody can tell the phase without it")
+    rule = rules[tried - 1] if tried else None
     if rule is None:
         return CurrentPhase(None, "no rule tells the phase from the files")
     name = facts.context.text(rule.phase)
@@ -79,6 +83,30 @@ def _phase_of_evidence(facts: RunFacts, rules: tuple[PhaseRule, ...]) -> Current
     newest = facts.newest_record(_NAMES_A_PHASE)
     is_recorded = newest is not None and name in (newest["phase"], newest["next"])
     return CurrentPhase(None, facts.text(rule.because), name, not is_recorded)
+
+
+def _unreadable_evidence(facts: RunFacts, rules: Sequence[PhaseRule]) -> str:
+    """The path of the first artifact that one of the rules asked about, and that cannot be read; else "".
+
+    Such a file is the run's state: it is there, and may say anything. What a guard did not come to look at
+    has no part in the phase.
+    """
+    waiting = [rule.when for rule in reversed(rules) if rule.when]
+    seen: set[str] = set()
+    while waiting:
+        for path in waiting.pop().paths:
+            name = facts.context.fact_in(path)
+            if name and (name in seen or name not in facts.context.facts):
+                continue
+            seen.add(name)
+            if value := facts.workflow.values.get(name):
+                waiting.append(value)
+            artifact = name.partition(".")[2] if name.startswith(("valid.", "exists.")) else path[0]
+            if artifact in facts.workflow.artifacts:
+                state = facts.artifact(artifact)
+                if state.state is ArtifactStatus.UNREADABLE:
+                    return state.path
+    return ""
 
 
 def _unknown_phase(facts: RunFacts, said: str) -> tuple[Finding, ...]:

@@ -93,7 +93,7 @@ class _ConstantError(ValueError):
     """NaN and the infinities, which Python's parser lets through and JSON does not have."""
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def refuse_constant(name: str) -> NoReturn:
     raise _ConstantError(name)
 
 
@@ -121,10 +121,10 @@ def read_json(text: str) -> ParsedText:
         return built
 
     try:
-        data = json.loads(text, object_pairs_hook=build, parse_constant=_refuse_constant)
+        data = json.loads(text, object_pairs_hook=build, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         return ParsedText(None, (_json_problem(text, error),), False)
-    problem = _too_deep(text) or half_character(text) or _half_escape(text)
+    problem = _too_deep(text) or half_character(text) or half_escape(text)
     if problem:
         return ParsedText(None, (problem,), False)
     if not is_repeated:
@@ -179,7 +179,7 @@ def half_character(text: str) -> Problem | None:
     return None
 
 
-def _half_escape(text: str) -> Problem | None:
+def half_escape(text: str) -> Problem | None:
     if "\\ud" not in text and "\\uD" not in text:
         return None
     for escape in _LONE.finditer(text):
@@ -222,7 +222,7 @@ def _repeated_keys(text: str, contradictory: Container[str], is_wanted: bool) ->
 _TOLD = (-1, -1)
 """The place of a contradictory key that is a problem already."""
 _SPACE = re.compile(r"[ \t\r\n]*+")
-DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 class Member(NamedTuple):

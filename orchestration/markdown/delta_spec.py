@@ -51,7 +51,12 @@ def read_delta_spec(text: str) -> DeltaSpec:
                 message = f"{name[1]!r} stands below {where}; OpenSpec ignores it"
                 problems.append(_problem(message, heading))
         elif _SCENARIO.match(heading.text) and heading.level != 4:
-            problems.append(_problem("a scenario has four #; OpenSpec does not see this one", heading))
+            line = heading.span.line
+            is_marked = document.lines[line][:1] == "#"
+            whole = heading.span._replace(column=0) if is_marked else heading.span
+            data = {"replacements": (("Write it with four #", f"#### {heading.text}"),)} if is_marked else {}
+            message = "a scenario has four #; OpenSpec does not see this one"
+            problems.append(Problem("delta-invalid", message, whole, data=data))
     if not any(counts.values()):
         message = "no requirement is added, modified, removed or renamed (## ADDED Requirements, ...)"
         problems.append(Problem("delta-invalid", message, Span(0, 0, 0, 1)))

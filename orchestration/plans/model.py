@@ -270,7 +270,7 @@ class TaskFile:
 
     `deletes` are those of the `files` that the task takes away, `empty` those that may be empty. `status` is
     what its Status says, None where it says none. `blockers` say in words what else it waits for, `unticked`
-    how many of its criteria are not ticked.
+    how many of its criteria are not ticked, `depends_places` where single dependencies stand.
     """
 
     id: str = ""
@@ -287,6 +287,11 @@ class TaskFile:
     problems: tuple[Problem, ...] = ()
     blockers: tuple[str, ...] = ()
     unticked: int = 0
+    depends_places: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
+
+    def place_of(self, dependency: str) -> Span | None:
+        """Where a dependency is named: its own place where that is known, else that of them all."""
+        return self.depends_places.get(dependency, self.depends_span)
 
 
 class PlanEdit(StrEnum):

@@ -240,10 +240,12 @@ def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> 
             if dependency(plan, detail, reference) is None:
                 close = ""
                 if (unknown := unknown + 1) <= _MOST_SUGGESTED:
-                    similar = suggestion_text(similar_tasks(plan, reference))
-                    close = similar or did_you_mean(reference, [*plan.by_id])
+                    similar = [each for each in similar_tasks(plan, reference) if each != task.id]
+                    close = suggestion_text(similar) or did_you_mean(reference, [*plan.by_id])
                 message = f"{task.id} depends on {reference!r}, which is no task of the plan{close}"
-                found.append((task, Problem("dangling-dependency", message, detail.depends_span)))
+                data = {"name": reference, "task": task.id}
+                place = detail.place_of(reference)
+                found.append((task, Problem("dangling-dependency", message, place, data=data)))
     for group in cycles(plan, tasks, details):
         task = plan.by_id[group[0]]
         message = f"{' → '.join([*group, group[0]])} depend on each other in a circle; none of them can start"

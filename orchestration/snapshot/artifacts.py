@@ -173,8 +173,8 @@ def read_file(declared: Artifact, file: File, reader: RunReader, unit: str = "")
     if left := declared.unfilled_gap(file.text):
         return _invalidate(artifact, f"{declared.id} still holds {left} of its form; fill it in", reader)
     if declared.kind in DIALECTS:
-        dialect = DIALECTS[declared.kind]
-        if fault := reader.parse_cached(f"fault of {declared.kind}", file, dialect.fault):
+        dialect = DIALECTS[declared.kind].for_unit(unit)
+        if fault := reader.parse_cached(f"fault of {declared.kind} {unit}", file, dialect.fault):
             reader.add_findings(file.path, [fault])
             return artifact
         plan = read_plan(declared.kind, file, reader, unit)

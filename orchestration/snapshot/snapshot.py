@@ -80,7 +80,7 @@ class PlanFacts:
         items = {
             stage.id: found
             if (found := known.get(stage.id)) and found.tasks is stage.tasks
-            else StageItems(stage.tasks, Index(list(map(_item, stage.tasks))))
+            else StageItems(stage.tasks, Index(_items_of(stage.tasks, found)))
             for stage in plan.stages
         }
         files = list(chain.from_iterable(each.tasks.files for each in items.values()))
@@ -88,6 +88,14 @@ class PlanFacts:
         unknown = sum(each.tasks.unknown for each in items.values())
         done, total = (sum(stage[key] for stage in stages) for key in ("done", "total"))
         return cls(files, frozenset(files), whole, stages, done, total, unknown, items)
+
+
+def _items_of(tasks: StageTasks, before: StageItems | None) -> list[dict[str, str | bool | int]]:
+    """The items of tasks; of those that stood at the same place before, the same."""
+    if before is None or len(before.tasks) != len(tasks):
+        return list(map(_item, tasks))
+    known = zip(tasks, before.tasks, before.index.items, strict=True)
+    return [item if task is same else _item(task) for task, same, item in known]
 
 
 def _item(task: Task) -> dict[str, str | bool | int]:

@@ -31,6 +31,8 @@ ROUNDS = 20
 BUDGETS = {
     "a save of one row, in the engine": 25,
     "a save of one row -> diagnostic, all of the server": 25,
+    "tasks.json: first look": 1000,
+    "tasks.json: a save of one status": 25,
     "evaluate, nothing new": 5,
     "phasekeeper next --json, no server": 1000,
 }
@@ -116,6 +118,34 @@ def engine(plan: BigPlan) -> Mapping[str, float]:
     }
 
 
+def tags(plan: BigPlan) -> Mapping[str, float]:
+    """What a tasks.json of Task Master with as many tasks costs the engine."""
+    root = plan.root.with_name("tags")
+    path = root / ".taskmaster/tasks/tasks.json"
+    path.parent.mkdir(parents=True)
+    words = {"title": "Work on it", "description": "Do what is to be done.", "details": "- one\n- two"}
+    tasks = [
+        {"id": n, **words, "status": "pending", "dependencies": [n - 1] if n % 5 else []}
+        for n in range(1, len(plan.open_rows) + 1)
+    ]
+
+    def text(number: int) -> str:
+        done = {**tasks[number * 7919 % len(tasks)], "status": "done"}
+        changed = [done if each["id"] == done["id"] else each for each in tasks]
+        return json.dumps({"master": {"tasks": changed, "metadata": {"updated": str(number)}}}, indent=2)
+
+    replace(path, text(0))
+    live = LiveRoot(root)
+    first = minimum_ms(iter([lambda: [*live.scan_in_parts()]]))
+
+    def saves() -> Iterator[Callable[[], object]]:
+        for number in range(1, ROUNDS):
+            replace(path, text(number))
+            yield lambda: live.refresh_paths([path])
+
+    return {"tasks.json: first look": first, "tasks.json: a save of one status": minimum_ms(saves())}
+
+
 def evaluating(plan: BigPlan) -> Mapping[str, float]:
     """What an evaluation costs when nothing of the plan differs."""
     before = Workspace(plan.root)
@@ -184,7 +214,7 @@ def main(arguments: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             plan = BigPlan.write(Path(folder).resolve() / "root", size)
             found.setdefault("floor: json.loads of a fixed text", []).append(fixed_ms())
-            for measure in (reading, engine, evaluating, editor, commands):
+            for measure in (reading, engine, tags, evaluating, editor, commands):
                 for what, value in measure(plan).items():
                     found.setdefault(what, []).append(value)
     for what, values in found.items():

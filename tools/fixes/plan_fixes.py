@@ -36,6 +36,14 @@ def _next_task(dialect: Dialect, text: str, title: str) -> Mapping[str, str] | N
     return dialect.new_tasks(text, [{"title": title, "type": "test"}])[0] if dialect.new_tasks else None
 
 
+def put_in_place(ctx: FixContext) -> Iterator[QuickFix]:
+    """What whoever found it knows to mend it by: another text in its range."""
+    for number, (title, text) in enumerate(ctx.finding.data.get("replacements", ())):
+        yield QuickFix(title, (ctx.replace(text),), preferred=number == 0)
+    if ctx.finding.data.get("row") == "":
+        yield QuickFix("Remove this row, which says the same", (ctx.delete_line(),))
+
+
 # ---- progress that is recorded twice ----------------------------------------------------------
 
 
@@ -89,7 +97,7 @@ def restore_marks(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[Qui
 
 def write_as_box(ctx: FixContext) -> Iterator[QuickFix]:
     """A task that the convention's own tool does not see, or not so: the line with a proper box."""
-    if proper := ctx.finding.data.get("line"):
+    if proper := ctx.finding.data.get("row"):
         number = ctx.span.line
         whole = Span(number, 0, number, len(ctx.lines[number]))
         yield QuickFix("Write it as a checkbox", (ctx.replace(proper, whole),), preferred=True)
@@ -106,7 +114,13 @@ def set_task_id(ctx: FixContext) -> Iterator[QuickFix]:
 
 @in_plan
 def rename_duplicate(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[QuickFix]:
-    """Two tasks or two phases with one id: the second gets a free one, or its row goes."""
+    """Two tasks or two phases with one id: the second gets a free one, or its row goes.
+
+    A row goes where the plan is a list of rows with ids that it can count on; what else has such ids says in
+    its findings how they are mended.
+    """
+    if dialect.new_tasks is None:
+        return
     task = next(plan.tasks_at(ctx.span.line), None)
     if task is None:
         match = _PHASE_NUMBER.search(ctx.lines[ctx.span.line])
@@ -147,7 +161,10 @@ def draft_task_file(ctx: FixContext, plan: Plan, _: Dialect) -> Iterator[QuickFi
 
 def complete_task(ctx: FixContext) -> Iterator[QuickFix]:
     """A row or a task file that lacks something: what it lacks, or `true` and `false` for a review."""
-    if ctx.dialect and ctx.dialect.read(ctx.text):
+    if ctx.dialect is None or ctx.dialect.parts:
+        # Of a plan that is spread over files each finding says how it is mended.
+        return
+    if ctx.dialect.read(ctx.text):
         yield from _complete_row(ctx)
     elif ctx.finding.data.get("missing") == "meta":
         yield from _add_meta_list(ctx)
@@ -222,6 +239,7 @@ def add_test_task(ctx: FixContext, plan: Plan, dialect: Dialect) -> Iterator[Qui
 
 def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
     """A task depends on one that is not in the plan: the nearest ids instead, or none."""
+    yield from _change_named(ctx)
     for name, plan, removal in _dependencies(ctx):
         if resolve(plan, name) is None:
             for close in similar_tasks(plan, name):
@@ -229,6 +247,26 @@ def change_dependency(ctx: FixContext) -> Iterator[QuickFix]:
                 text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", close, ctx.marked_text, count=1)
                 yield QuickFix(f"Depend on {close} instead of {name}", (ctx.replace(text),), preferred=True)
             yield removal
+
+
+def _change_named(ctx: FixContext) -> Iterator[QuickFix]:
+    """A dependency that is written beside the task: the nearest ids in its place, or none in a list."""
+    name, marked = ctx.finding.data.get("name", ""), ctx.marked_text
+    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\d)")
+    if not name or ctx.board is None or not whole.search(marked):
+        return
+    close = similar_tasks(ctx.board.plan, name)
+    for each in close:
+        if each != ctx.finding.data["task"]:
+            text = whole.sub(lambda _, each=each: each, marked, count=1)
+            yield QuickFix(f"Depend on {each} instead of {name}", (ctx.replace(text),), preferred=True)
+    if marked[:1] == "[" and marked[-1:] == "]":
+        # An element of JSON or of YAML in one line.
+        kept = [part for part in marked[1:-1].split(",") if part.strip().strip("\"'") != name]
+        left = f"[{','.join(kept).strip()}]"
+        yield QuickFix(f"Do not depend on {name}", (ctx.replace(left),))
+    elif marked.strip("\"'") == name and ctx.lines[ctx.span.line].lstrip().startswith("- "):
+        yield QuickFix(f"Do not depend on {name}", (ctx.delete_line(),))
 
 
 def break_cycle(ctx: FixContext) -> Iterator[QuickFix]:

@@ -17,6 +17,7 @@ FIXERS: dict[str, Fixer] = {
     "artifact-invalid": data_fixes.set_required_value,
     "artifact-missing": plan_fixes.draft_task_file,
     "dangling-dependency": plan_fixes.change_dependency,
+    "delta-invalid": plan_fixes.put_in_place,
     "dotted-key": data_fixes.nest_dotted_key,
     "duplicate-key": data_fixes.remove_earlier_key,
     "duplicate-location": data_fixes.keep_one_copy,
@@ -48,7 +49,7 @@ def fixes_for(ctx: FixContext) -> list[QuickFix]:
     if fixer is None:
         return []
     fixes: dict[str, QuickFix] = {}
-    for fix in fixer(ctx):
+    for fix in plan_fixes.put_in_place(ctx) if "replacements" in ctx.finding.data else fixer(ctx):
         if fix.removes or any(edit.path != ctx.finding.path or edit.text != ctx.text for edit in fix.edits):
             fixes[fix.title] = fix
     return list(fixes.values())[:MOST_CHOICES]

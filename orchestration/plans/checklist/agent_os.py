@@ -36,7 +36,7 @@ GRAMMAR = ChecklistGrammar(
     stage_id=re.compile(r"(?i)\W*(?:task[ \t]+group|phase)[ \t]+(\d+(?:\.\d+)*)"),
     sight=_sight,
     details=lambda listed, rows: numbered_details(rows, _blockers),
-    problems=lambda listed, rows: open_parts(rows),
+    problems=lambda listed, rows: open_parts(rows, " "),
     parent_of=dotted_parent,
 )
 DIALECT = checklist_dialect("an agent-os tasks.md: a list of 1, 1.1, 1.2, ..", GRAMMAR)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -121,3 +121,14 @@ def in_turn(
         if all(order.get(name, -1) < order[row.id] for name in named):
             run.append(row.id)
     return waits
+
+
+def ticked_ahead(
+    rows: Sequence[ChecklistRow], named: Callable[[ChecklistRow], tuple[Sequence[str], Span | None]]
+) -> Iterator[Problem]:
+    """Rows that are ticked while one that they name is open; `named` gives their dependencies, and where."""
+    open_ids = {row.id for row in rows if not row.done}
+    for row in rows:
+        ids, span = named(row) if row.status is MarkStatus.DONE else ((), None)
+        if left := [name for name in ids if name in open_ids]:
+            yield Problem("task-ahead", f"{row.id} is done, but it depends on {', '.join(left)}", span)

@@ -16,7 +16,8 @@ from ...findings import Problem, Severity, Span
 from ...markdown.checklist import Checklist
 from ..model import MarkStatus, TaskFile
 from .dialects import checklist_dialect
-from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent, in_turn
+from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent, in_turn, ticked_ahead
+from .number_order import mark_replacement
 from .openspec import NUMBERED
 
 _PARALLEL = re.compile(r"\(P\)[ \t*_]*$|^\S+[ \t]+\(P\)")
@@ -124,6 +125,7 @@ def _by_waves(leaves: Sequence[ChecklistRow], waves: Sequence[Sequence[str]]) ->
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     known = {row.id for row in rows}
     yield from _drift(rows)
+    yield from ticked_ahead(rows, _depends)
     found = _waves(listed)
     unknown = [name for wave in found[0] for name in wave if name not in known] if found else []
     if found and unknown:
@@ -134,6 +136,14 @@ def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Probl
         column = listed.document.lines[line].index(unknown[0])
         span = Span(line, column, line, column + len(unknown[0]))
         yield Problem("dangling-dependency", message, span, Severity.WARNING)
+    wholes = {dotted_parent(row.id) for row in rows if row.id_span}
+    named = {name for wave in found[0] for name in wave} if found else set[str]()
+    for row in rows if named else ():
+        if row.id not in wholes and not row.item.optional and not row.done and not _covered(row.id, named):
+            message = (
+                f"{row.id} is in no wave of the graph, so Kiro does it last; the order of numbers counts"
+            )
+            yield Problem("task-malformed", message, row.place)
 
 
 def _drift(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
@@ -145,7 +155,8 @@ def _drift(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     for row in rows:
         if row.status is MarkStatus.DONE and row.id in open_parts and row.id_span:
             parts = ", ".join(open_parts[row.id])
-            yield Problem("status-drift", f"{row.id} is ticked, but {parts} below it is open", row.item.box)
+            message = f"{row.id} is ticked, but {parts} below it is open"
+            yield Problem("status-drift", message, row.item.box, data=mark_replacement(row, "-"))
 
 
 GRAMMAR = ChecklistGrammar(

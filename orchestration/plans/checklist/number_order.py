@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ...findings import Problem
+from ...markdown.checklist import ItemForm
 from ..model import MarkStatus, TaskFile
 from .grammar import ChecklistRow, in_turn
 
@@ -47,10 +49,17 @@ def parents(rows: Sequence[ChecklistRow]) -> Mapping[str, str]:
     return found
 
 
-def open_parts(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
-    """Rows that are ticked while a part of them is open."""
+def open_parts(rows: Sequence[ChecklistRow], mark: str) -> Iterator[Problem]:
+    """Rows that are ticked while a part of them is open; `mark` is what is written for such a whole."""
     left = _left_parts(rows)
     for row in rows:
         if row.status is MarkStatus.DONE and row.id in left:
             message = f"{row.id} is ticked, but {', '.join(left[row.id])} below it is open"
-            yield Problem("status-drift", message, row.item.box)
+            yield Problem("status-drift", message, row.item.box, data=mark_replacement(row, mark))
+
+
+def mark_replacement(row: ChecklistRow, mark: str) -> Mapping[str, Any]:
+    """What mends a row that is ticked too early: another mark in its box."""
+    if row.item.form is not ItemForm.BOX:
+        return {}
+    return {"replacements": ((f"Mark {row.id} as not done: [{mark}]", f"[{mark}]"),)}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...findings import Problem
 from ...markdown.checklist import Checklist
 from ..model import MarkStatus, TaskFile
+from ..numbering import FreeIds
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, in_turn
 
@@ -40,6 +41,7 @@ def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Probl
 
 
 def _numbers_elsewhere(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
+    ids = FreeIds([row.id for row in rows])
     for row in rows:
         group = row.id.partition(".")[0]
         if (
@@ -50,7 +52,9 @@ def _numbers_elsewhere(listed: Checklist, rows: Sequence[ChecklistRow]) -> Itera
             and group != row.stage
         ):
             message = f"{row.id} stands below group {row.stage}; its validate asks for {row.stage}.N"
-            yield Problem("task-malformed", message, row.id_span)
+            free = ids.behind(f"{row.stage}.0")
+            data = {"replacements": ((f"Number it {free}", free),)}
+            yield Problem("task-malformed", message, row.id_span, data=data)
 
 
 GRAMMAR = ChecklistGrammar(

@@ -44,7 +44,12 @@ def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Probl
         if _COMPLETE.search(heading.text):
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             message = f"the heading says that it is complete, but {names[0]}{more} below it is open"
-            yield Problem("status-drift", message, heading.span)
+            span = heading.span
+            line = listed.document.lines[span.line][span.column : span.end_column]
+            open_line = _COMPLETE.sub("", line).rstrip()
+            # A heading that stands above a line has more than its own.
+            data = {"replacements": (("Do not say that it is complete", open_line),)} if open_line else {}
+            yield Problem("status-drift", message, span, data=data)
 
 
 GRAMMAR = ChecklistGrammar(

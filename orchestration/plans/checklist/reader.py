@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...findings import Problem, Severity, Span
 from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, read_checklist
 from ...markdown.document import Heading
 from ...vfs.files import digest_of
 from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task
+from ..numbering import FreeIds
 from .grammar import ChecklistGrammar, ChecklistRow
 
 _EMPHASIS = re.compile(r"[*_~`\s]+")
@@ -251,26 +252,37 @@ def _row_problems(row: ChecklistRow, line: str, grammar: ChecklistGrammar) -> It
             f"{row.id} is read as a task that is {status.value.replace('_', ' ')}; {grammar.tool} {sight}"
         )
         proper = _as_box(item, line, grammar.written.get(status))
-        yield Problem("task-malformed", message, item.box, data={"line": proper} if proper else {})
+        is_seen = proper and (item.form is not ItemForm.BOX or not grammar.sight(proper, status))
+        yield Problem("task-malformed", message, item.box, data={"row": proper} if is_seen else {})
 
 
 def _as_box(item: ChecklistItem, line: str, mark: str | None) -> str:
     """The line of an item with a box as every tool reads it; "" where that would say something else."""
-    if item.form not in (ItemForm.LOOSE, ItemForm.SYMBOL) or mark is None:
+    if item.form is ItemForm.CELL or mark is None:
         return ""
     before = _BEFORE_BOX.match(line)
     indent, bullet = before.groups() if before else ("", "")
+    if item.form is ItemForm.BOX:
+        # Not every tool takes every bullet.
+        bullet = "-"
     return f"{indent}{bullet or '-'} [{mark}]{'*' if item.optional else ''} {item.text}"
 
 
 def _duplicates(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
+    """Rows with an id that another one has; its twin may be a line that was ticked in a copy."""
     first: dict[str, ChecklistRow] = {}
+    ids = FreeIds([row.id for row in rows])
     for row in rows:
         same = first.setdefault(row.id, row)
         if same is not row:
             differ = (
                 "" if same.done == row.done else "; one is ticked and one is not, so it counts as not done"
             )
-            yield Problem(
-                "duplicate-task", f"{row.id} stands in line {same.item.line + 1} already{differ}", row.place
-            )
+            free = ids.behind(row.id) if row.item.form is not ItemForm.CELL else ""
+            data: dict[str, Any] = {}
+            if free and row.id_span:
+                data["replacements"] = ((f"Give this task the next free id, {free}", free),)
+            if row.words == same.words and not row.notes:
+                data |= {"replacements": data.get("replacements", ()), "row": ""}
+            message = f"{row.id} stands in line {same.item.line + 1} already{differ}"
+            yield Problem("duplicate-task", message, row.place, data=data)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...findings import Problem, Span
 from ...markdown.checklist import Checklist
 from ..model import MarkStatus, TaskFile
 from .dialects import checklist_dialect
-from .grammar import ChecklistGrammar, ChecklistRow, in_turn
+from .grammar import ChecklistGrammar, ChecklistRow, in_turn, ticked_ahead
 
 _ID = r"T-?\d+(?:\.\d+)*[a-z]?(?![0-9A-Za-z_])"
 _LABELS = re.compile(r"(?:[*_~`]*[ \t]*\[[^\]]*\])*")
@@ -72,17 +72,7 @@ def _is_parallel(row: ChecklistRow) -> bool:
 
 
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
-    """Tasks that are ticked while one that they name as a dependency is open."""
-    open_rows = {row.id: row for row in rows if not row.done}
-    return _ticked_ahead(rows, open_rows)
-
-
-def _ticked_ahead(rows: Sequence[ChecklistRow], open_rows: Mapping[str, ChecklistRow]) -> Iterator[Problem]:
-    for row in rows:
-        ids, span = _dependencies(row) if row.status is MarkStatus.DONE else ((), None)
-        left = [name for name in ids if name in open_rows]
-        if left:
-            yield Problem("task-ahead", f"{row.id} is done, but it depends on {', '.join(left)}", span)
+    return ticked_ahead(rows, _dependencies)
 
 
 GRAMMAR = ChecklistGrammar(

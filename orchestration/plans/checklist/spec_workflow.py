@@ -40,7 +40,7 @@ GRAMMAR = ChecklistGrammar(
     stage_id=re.compile(r"(?i)\W*(?:phase[ \t]+)?(\d+(?:\.\d+)*)[.):、]?(?:\s|$)"),
     sight=_sight,
     details=lambda listed, rows: numbered_details(rows, _blockers),
-    problems=lambda listed, rows: open_parts(rows),
+    problems=lambda listed, rows: open_parts(rows, "-"),
     parent_of=dotted_parent,
 )
 DIALECT = checklist_dialect("a spec-workflow tasks.md: a list of 1, 1.1, 1.2, ..", GRAMMAR)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ...findings import Problem, Span
 from ...markdown.line_edits import Insertion, Replacement, apply_edits
+from ...suggestions import nearest
 from ...vfs.files import name_in, natural
 from ..model import Dialect, FileParts, MarkStatus, Plan, PlanEdit
 from .task_document import TaskDocument, read_document, read_mapping
@@ -44,12 +45,12 @@ def _same(word: str) -> str:
 
 
 class _Statuses(NamedTuple):
-    """The statuses of a configuration, in order."""
+    """The statuses of a configuration, in order; of one that cannot be read none is known."""
 
     words: tuple[str, ...] = STATUSES
 
     def of(self, word: str) -> MarkStatus:
-        if not word:
+        if not word and self.words:
             return MarkStatus.TODO
         same, known = _same(word), [_same(each) for each in self.words]
         if same not in known:
@@ -64,6 +65,17 @@ class _Statuses(NamedTuple):
     def end(self) -> str:
         """The word for what is done."""
         return next((each for each in self.words if _same(each) in _DONE), self.words[-1])
+
+    def reopening(self, name: str) -> tuple[tuple[str, str], ...]:
+        """What sets a task back that is done too early: the status before the end."""
+        under_way = [each for each in self.words if self.of(each) is MarkStatus.IN_PROGRESS]
+        word = (under_way or [each for each in self.words if self.of(each) is MarkStatus.TODO])[-1:]
+        return tuple((f"Set {name} to {each}", each) for each in word)
+
+    @property
+    def first(self) -> str:
+        """The word for what says none."""
+        return self.words[0] if self.words else "unknown"
 
 
 class _TaskFile(NamedTuple):
@@ -80,8 +92,13 @@ class _TaskFile(NamedTuple):
 
 
 def _statuses(parts: Mapping[str, Any]) -> _Statuses:
-    document = next((parts[name] for name in _CONFIGURATIONS if parts.get(name)), None)
-    words = document.values("statuses") if document else ()
+    name = next((name for name in _CONFIGURATIONS if name in parts), None)
+    if name is None:
+        return _Statuses()
+    document: TaskDocument | None = parts[name]
+    if document is None:
+        return _Statuses(())
+    words = document.values("statuses")
     return _Statuses(words) if words else _Statuses()
 
 
@@ -107,7 +124,11 @@ def combine(parts: Mapping[str, Any]) -> Plan | None:
     records = [_record(file, statuses, ids, above, open_parts, turns[file.id]) for file in files]
     document = next((parts[name] for name in _CONFIGURATIONS if parts.get(name)), None)
     title = document.text("project_name") if document else ""
-    return plan_of_records(records, Span(0, 0, 0, 0), (), title=title)
+
+    def mend(code: str, record: TaskRecord) -> Sequence[tuple[str, str]]:
+        return statuses.reopening(record.id) if code == "status-drift" and record.mark else ()
+
+    return plan_of_records(records, Span(0, 0, 0, 0), (), title=title, mend=mend)
 
 
 def _task_files(parts: Mapping[str, Any]) -> Iterator[_TaskFile]:
@@ -117,7 +138,7 @@ def _task_files(parts: Mapping[str, Any]) -> Iterator[_TaskFile]:
         document: TaskDocument | None = parts[path]
         named = _FILE_ID.match(name_in(path))
         said = (document.text("id") if document else "") or (named[1] if named else "")
-        if not said and not (document and "status" in document.entries):
+        if not said and document and "status" not in document.entries:
             continue
         said = said or name_in(path).removesuffix(".md")
         number = taken[canonical(said)] = taken.get(canonical(said), 0) + 1
@@ -173,9 +194,10 @@ def _record(
     return TaskRecord(
         id=file.id, title=document.text("title"), status=status,
         place=document.span("id") or document.span("title") or Span(0, 0, 0, 0),
-        word=document.text("status") or statuses.words[0], mark=document.span("status"),
+        word=document.text("status") or statuses.first, mark=document.span("status"),
         file=file.path,
-        depends_on=tuple(named), depends_span=document.span("dependencies"), blockers=tuple(blockers),
+        depends_on=tuple(named), depends_span=document.span("dependencies"),
+        depends_places=document.places("dependencies"), blockers=tuple(blockers),
         waits=tuple(open_parts.get(file.id, ())), parent=above[file.id], type=document.text("type"),
         rank=rank,
         unticked=document.open_criteria,
@@ -195,10 +217,10 @@ def _problems(
     file: _TaskFile, document: TaskDocument, status: MarkStatus, statuses: _Statuses
 ) -> Iterator[Problem]:
     top = Span(0, 0, 0, 1)
-    for said, span in document.faults:
-        yield Problem(
-            "task-unreadable", f"{said}: Backlog.md does not show this task; it is read all the same", span
-        )
+    for said, span, proper in document.faults:
+        data = {"replacements": (("Put it in quotes", proper),)} if proper else {}
+        message = f"{said}: Backlog.md does not show this task; it is read all the same"
+        yield Problem("task-unreadable", message, span, data=data)
     if not document.end:
         message = "it has no front matter: Backlog.md does not show this task; it counts as not done"
         yield Problem("task-unreadable", message, top)
@@ -211,15 +233,21 @@ def _problems(
     named = _FILE_ID.match(name_in(file.path))
     if named and canonical(named[1]) != canonical(file.said):
         message = f"its file is called {named[1]}, and it says {file.said}"
-        yield Problem("task-mismatch", message, document.span("id") or top)
-    if status is MarkStatus.UNKNOWN:
+        data = {"replacements": ((f"Say that this is {named[1]}", named[1]),)} if document.span("id") else {}
+        yield Problem("task-mismatch", message, document.span("id") or top, data=data)
+    if status is MarkStatus.UNKNOWN and statuses.words:
         known = ", ".join(statuses.words)
         message = f"{file.id}: {document.text('status')!r} is none of {known}; the task counts as not done"
-        yield Problem("marker-unknown", message, document.span("status") or top)
+        said = _same(document.text("status"))
+        likely = [statuses.end] if said in _DONE else nearest(document.text("status"), statuses.words)
+        words = dict.fromkeys((*likely, *statuses.words))
+        data = {"replacements": tuple((f"Say {each}", each) for each in words)}
+        yield Problem("marker-unknown", message, document.span("status") or top, data=data)
     if status is MarkStatus.DONE and document.open_criteria:
         left = f"{document.open_criteria} of its {document.criteria} criteria are not ticked"
         message = f"{file.id} is {document.text('status')}, but {left}"
-        yield Problem("status-drift", message, document.span("status") or top)
+        data = {"replacements": statuses.reopening(file.id)} if document.span("status") else {}
+        yield Problem("status-drift", message, document.span("status") or top, data=data)
 
 
 # ---- edits

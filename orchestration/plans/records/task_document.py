@@ -23,15 +23,25 @@ _CRITERIA = re.compile(r"(?i)acceptance[ \t]+criteria|definition[ \t]+of[ \t]+do
 
 
 class FrontMatterValue(NamedTuple):
-    """A key of a front matter. `values` are those of a list, or the one; `span` is that of its text."""
+    """A key of a front matter. `values` are those of a list, or the one; `span` is that of its text, `places`
+    are those of the items of a list with a line each."""
 
     values: tuple[str, ...]
     span: Span
     is_list: bool = False
+    places: tuple[Span, ...] = ()
 
     @property
     def text(self) -> str:
         return " ".join(self.values)
+
+
+class FrontMatterFault(NamedTuple):
+    """What a reader of YAML stumbles over, and the text in its place that says the same; "" for none."""
+
+    said: str
+    span: Span
+    proper: str = ""
 
 
 class TaskDocument(NamedTuple):
@@ -39,7 +49,7 @@ class TaskDocument(NamedTuple):
     `end`, 0 where it has none."""
 
     entries: Mapping[str, FrontMatterValue]
-    faults: tuple[tuple[str, Span], ...]
+    faults: tuple[FrontMatterFault, ...]
     criteria: int
     open_criteria: int
     end: int
@@ -50,6 +60,11 @@ class TaskDocument(NamedTuple):
     def values(self, key: str) -> tuple[str, ...]:
         return tuple(filter(None, self.entries[key].values)) if key in self.entries else ()
 
+    def places(self, key: str) -> Mapping[str, Span]:
+        """The items of a list with a line each, and where they stand."""
+        entry = self.entries.get(key)
+        return dict(zip(self.values(key), entry.places, strict=False)) if entry else {}
+
     def span(self, key: str) -> Span | None:
         return self.entries[key].span if key in self.entries else None
 
@@ -57,7 +72,7 @@ class TaskDocument(NamedTuple):
 def read_document(text: str) -> TaskDocument:
     """What a document says; never raises."""
     lines = split_lines(text.removeprefix("\ufeff"))
-    faults: list[tuple[str, Span]] = []
+    faults: list[FrontMatterFault] = []
     if not lines or not _FENCE.fullmatch(lines[0]):
         criteria = _criteria(text)
         return TaskDocument({}, (), *criteria, 0)
@@ -66,7 +81,7 @@ def read_document(text: str) -> TaskDocument:
         end = next(
             (n for n in range(1, len(lines)) if not lines[n].strip() or lines[n][:1] == "#"), len(lines)
         )
-        faults.append(("its front matter never ends", Span(0, 0, 0, len(lines[0]))))
+        faults.append(FrontMatterFault("its front matter never ends", Span(0, 0, 0, len(lines[0]))))
     entries = _entries(lines[:end], faults)
     return TaskDocument(entries, tuple(faults), *_criteria(text), end)
 
@@ -76,7 +91,7 @@ def read_mapping(text: str) -> TaskDocument:
     return TaskDocument(_entries(["", *split_lines(text.removeprefix("\ufeff"))], []), (), 0, 0, 0)
 
 
-def _entries(lines: list[str], faults: list[tuple[str, Span]]) -> dict[str, FrontMatterValue]:
+def _entries(lines: list[str], faults: list[FrontMatterFault]) -> dict[str, FrontMatterValue]:
     found: dict[str, FrontMatterValue] = {}
     key = ""
     for number, line in enumerate(lines[1:], 1):
@@ -85,7 +100,7 @@ def _entries(lines: list[str], faults: list[tuple[str, Span]]) -> dict[str, Fron
             start = match.start(2)
             value = _COMMENT.sub("", raw).rstrip() if raw[:1] not in "'\"" else raw.rstrip()
             span = Span(number, start, number, start + len(value))
-            faults += ((said, span) for said in _faults(key, value))
+            faults += (FrontMatterFault(said, span, _quote_scalar(value)) for said in _faults(key, value))
             is_list = value[:1] == "["
             values = (
                 tuple(_inline(value)) if is_list else (() if _BLOCK.fullmatch(value) else (_plain(value),))
@@ -94,7 +109,8 @@ def _entries(lines: list[str], faults: list[tuple[str, Span]]) -> dict[str, Fron
         elif key and (item := _ITEM.fullmatch(line)):
             before = found[key]
             values = (*(each for each in before.values if each), _plain(item[1].rstrip()))
-            found[key] = before._replace(values=values, is_list=True)
+            place = Span(number, item.start(1), number, item.start(1) + len(item[1].rstrip()))
+            found[key] = before._replace(values=values, is_list=True, places=(*before.places, place))
         elif key and line[:1] in (" ", "\t"):
             # The text goes on.
             found[key] = found[key]._replace(
@@ -107,6 +123,12 @@ def _inline(value: str) -> Iterator[str]:
     for part in value.strip("[]").split(","):
         if plain := _plain(part.strip()):
             yield plain
+
+
+def _quote_scalar(value: str) -> str:
+    """A value as YAML takes it that was to be read as it stands; one in quotes is quoted anew."""
+    bare = value[1:-1] if len(value) >= 2 and value[0] == value[-1] == "'" else value
+    return "'" + bare.replace("''", "'").replace("'", "''") + "'"
 
 
 def _plain(value: str) -> str:

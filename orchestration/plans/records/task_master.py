@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...findings import Problem, Span
 from ...formats.json_edits import set_values
-from ...formats.json_text import ParsedText, members, read_json, skip_space
+from ...formats.json_lists import ListText
+from ...suggestions import nearest
 from ...vfs.files import natural
-from ...vfs.places import unit_name
 from ..model import Dialect, MarkStatus, Plan, PlanEdit
+from ..numbering import FreeIds
 from .located_json import LineIndex, LocatedObject, located_elements, located_object
-from .task_records import OPEN, TaskRecord, plan_of_records
+from .tags import FIRST_TAG, fault, find_tag, read_text, tags
+from .task_records import OPEN, RECORDS, TaskRecord, plan_of_records
 
-FIRST_TAG = "master"
-"""The tag of a file that has none, and of the first one."""
-MOST_TAGS = 500
-"""Each tag is read and judged like a folder; a file with more is a mistake, and is one run with a finding."""
 STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
     "pending": MarkStatus.TODO, "in-progress": MarkStatus.IN_PROGRESS, "done": MarkStatus.DONE,
     "completed": MarkStatus.DONE, "cancelled": MarkStatus.CANCELLED, "review": MarkStatus.BLOCKED,
@@ -32,101 +31,10 @@ STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
 })  # fmt: skip
 """Its words; what is `review`, `deferred` or `blocked` waits for somebody."""
 _PRIORITIES = {"critical": 0, "high": 1, "medium": 2, "low": 3}
-_KEY = re.compile(r'"((?:[^"\\\n]|\\.)*+)"[ \t\r\n]*+:[ \t\r\n]*+\{|"(?:[^"\\\n]|\\.)*+"?|[{}\[\]]')
 _MOST_NESTED = 8
+_LOCATED = ("id", "status", "dependencies", "subtasks")
 _MOST_NAMED = 8
 _CANCELLED = "task-master next passes over it, and its core takes that as met"
-
-
-# ---- tags
-
-
-def tags(text: str) -> Sequence[str]:
-    """The tags of a file; of one that is damaged those that can be made out. Of too many one: see `fault`."""
-    document = _read(text)
-    if document.readable and isinstance(document.data, dict):
-        found = _tags_of(document.data)
-    else:
-        found = _legible_tags(text) or (FIRST_TAG,)
-    return found if len(found) <= MOST_TAGS else (FIRST_TAG,)
-
-
-def _tags_of(data: Mapping[str, Any]) -> Sequence[str]:
-    named = [key for key, value in data.items() if isinstance(value, dict) and "tasks" in value]
-    return [*named, *([_own_tag(named)] if _is_untagged(data) else [])]
-
-
-@lru_cache(maxsize=1)
-def _read(text: str) -> ParsedText:
-    """The value of a text, which is asked for its tags, its faults and each tag in a row."""
-    return read_json(text)
-
-
-def _is_untagged(data: Mapping[str, Any]) -> bool:
-    """True if the file has a list of tasks itself, as before there were tags; other tools have such, too."""
-    tasks = data.get("tasks")
-    return isinstance(tasks, list) and (
-        not tasks or any(isinstance(each, dict) and "id" in each and "title" in each for each in tasks)
-    )
-
-
-def _own_tag(named: Sequence[str]) -> str:
-    return "tasks" if FIRST_TAG in named else FIRST_TAG
-
-
-def _legible_tags(text: str) -> list[str]:
-    """The keys right in the outermost object that hold an object."""
-    found: dict[str, None] = {}
-    depth = 0
-    for token in _KEY.finditer(text):
-        last = token[0][-1]
-        if depth == 1 and token[1] is not None and token[1] not in ("meta", "metadata"):
-            found[token[1]] = None
-        depth += 1 if last in "{[" else -1 if token[0] in ("}", "]") else 0
-    return [*found]
-
-
-class _Tag(NamedTuple):
-    """The tasks of a tag: the path to their list, that list, its place, and the lines of the text."""
-
-    path: tuple[str, ...]
-    tasks: Any
-    at: int
-    span: Span
-    lines: LineIndex
-
-
-def _find(text: str, document: ParsedText, unit: str) -> _Tag | None:
-    """The tag that is called so in names of runs."""
-    if not isinstance(document.data, dict):
-        return None
-    lines = LineIndex(text)
-    top = {each.key: each for each in members(text, skip_space(text, 0))}
-    for key, value in document.data.items():
-        if isinstance(value, dict) and "tasks" in value and unit_name(key) == unit:
-            inside = located_object(text, top[key], value, lines)
-            member = inside.fields["tasks"]
-            span = lines.span(top[key].start, top[key].key_end)
-            return _Tag((key, "tasks"), value["tasks"], member.value, span, lines)
-    if _is_untagged(document.data):
-        member = top["tasks"]
-        span = lines.span(member.start, member.key_end)
-        return _Tag(("tasks",), document.data["tasks"], member.value, span, lines)
-    return None
-
-
-def fault(text: str) -> Problem | None:
-    """Why nothing in a text can be read."""
-    document = _read(text)
-    if not document.readable:
-        return document.problems[0] if document.problems else None
-    if not isinstance(document.data, dict):
-        said = "an object with a tag in it is expected here"
-        return Problem("artifact-unreadable", said, Span(0, 0, 0, 1))
-    if (count := len(_tags_of(document.data))) > MOST_TAGS:
-        said = f"the file has {count} tags; of more than {MOST_TAGS} none is read"
-        return Problem("budget-exceeded", said, Span(0, 0, 0, 1))
-    return None
 
 
 # ---- tasks
@@ -142,39 +50,178 @@ class _Item(NamedTuple):
     is_named: bool
 
 
-def read_tag(text: str, unit: str) -> Plan | None:
-    """The plan of one tag; None where it holds no list of tasks."""
-    document = _read(text)
-    tag = _find(text, document, unit)
-    if tag is None or not isinstance(tag.tasks, list):
+class _Block(NamedTuple):
+    """A task with its parts, as they are read from the list: its value, its line, what is told from it alone.
+
+    `turns` has the turn of each item, `records` are those of the items once the whole list was seen.
+    """
+
+    value: Any
+    line: int
+    items: tuple[_Item, ...]
+    turns: tuple[Any, ...]
+    problems: tuple[Problem, ...]
+    records: tuple[TaskRecord, ...] = ()
+
+
+_BLOCKS = "blocks"
+"""Under this word a plan keeps the blocks that it was made of, to read a like text by."""
+
+
+def read_tag(text: str, unit: str, before: Plan | None = None) -> Plan | None:
+    """The plan of one tag; None where it holds no list of tasks.
+
+    A task that stood in the text `before`, in the same line, is not read again.
+    """
+    tag = find_tag(text, unit)
+    if tag is None or tag.tasks is None:
         return None
-    items = list(_items(text, tag.at, tag.tasks, tag.lines, tag.path, None))
+    last: Sequence[_Block] = before.memory.get(_BLOCKS, ()) if before else ()
+    blocks = _blocks(text, tag.tasks, last)
+    items = [item for block in blocks for item in block.items]
     known = {item.id for item in items}
+    blocks = _with_records(blocks, last, known, is_unique=len(known) == len(items))
+    records = [record for block in blocks for record in block.records]
+    problems = [*read_text(text).document.problems, *(each for b in blocks for each in b.problems)]
+    span = LineIndex(text, *tag.tasks.key, text.count("\n", 0, tag.tasks.key[0])).span(*tag.tasks.key)
+    plan = plan_of_records(
+        records, span, problems, "task-master next passes over it", _CANCELLED,
+        mend=_Mending(items, records).replacements, before=before,
+    )  # fmt: skip
+    return replace(plan, memory={_BLOCKS: blocks, RECORDS: records})
+
+
+def _blocks(text: str, tasks: ListText, last: Sequence[_Block]) -> list[_Block]:
+    """A block for each task, those of `last` where nothing of the task differs. Nulls are no tasks."""
+    lines: LineIndex | None = None
+    found: list[_Block] = []
+    shared = len(last)
+    for number, (value, line) in enumerate(zip(tasks.values, tasks.lines, strict=True)):
+        if number < shared and (same := last[number]).value is value and same.line == line:
+            found.append(same)
+            continue
+        start, end = tasks.places[number]
+        if last:
+            lines = LineIndex(text, start, end, line)
+        lines = lines or LineIndex(text)
+        item = located_object(text, (start, end), value, lines, _LOCATED)
+        items = tuple(_items(text, item, number, lines, tasks.path, None)) if value is not None else ()
+        turns = tuple(map(_turn, items))
+        problems = tuple(each for item in items for each in _item_problems(item))
+        found.append(_Block(value, line, items, turns, problems))
+    return found
+
+
+def _with_records(
+    blocks: Sequence[_Block], last: Sequence[_Block], known: set[str], *, is_unique: bool
+) -> list[_Block]:
+    """The blocks with their records.
+
+    A record is told from its block, the ids that there are and its rank. With the same ids and turns as
+    before, those of a block that is the same are the same where each id is that of one task.
+    """
+    fresh = [number for number, block in enumerate(blocks) if not block.records]
+    is_like = (
+        is_unique
+        and len(blocks) == len(last)
+        and all(
+            [item.id for item in blocks[number].items] == [item.id for item in last[number].items]
+            and blocks[number].turns == last[number].turns
+            for number in fresh
+        )
+    )
+    if is_like:
+        ranks = {r.id: r.rank for number in fresh for r in last[number].records}
+        parts = _parts(item for number in fresh for item in blocks[number].items)
+        found = [*blocks]
+        for number in fresh:
+            found[number] = _add_records(blocks[number], known, parts, ranks)
+        return found
+    turns = [(turn, item.id) for block in blocks for turn, item in zip(block.turns, block.items, strict=True)]
+    turns.sort(key=lambda each: each[0])
+    ranks = {name: number for number, (_, name) in enumerate(turns)}
+    parts = _parts(item for block in blocks for item in block.items)
+    return [_add_records(block, known, parts, ranks) for block in blocks]
+
+
+def _parts(items: Iterable[_Item]) -> Mapping[str, Sequence[_Item]]:
+    """The parts of each task that has some."""
     parts: dict[str, list[_Item]] = {}
     for item in items:
         if item.above:
             parts.setdefault(item.above.id, []).append(item)
-    ranks = {item.id: number for number, item in enumerate(sorted(items, key=_turn))}
-    records = [_record(item, known, parts, ranks[item.id]) for item in items]
-    problems = [*document.problems, *(found for item in items for found in _item_problems(item))]
-    return plan_of_records(records, tag.span, problems, "task-master next passes over it", _CANCELLED)
+    return parts
+
+
+def _add_records(
+    block: _Block, known: set[str], parts: Mapping[str, Sequence[_Item]], ranks: Mapping[str, int]
+) -> _Block:
+    records = tuple(_record(item, known, parts, ranks[item.id]) for item in block.items)
+    return block._replace(records=records)
+
+
+class _Mending:
+    """What may take the place of a mistake; the tasks are looked through when there is one."""
+
+    def __init__(self, items: Sequence[_Item], records: Sequence[TaskRecord]) -> None:
+        self._items, self._records = items, records
+
+    @cached_property
+    def _own(self) -> Mapping[Span, _Item]:
+        return {record.place: item for record, item in zip(self._records, self._items, strict=True)}
+
+    @cached_property
+    def _ids(self) -> FreeIds:
+        return FreeIds([each.id for each in self._items])
+
+    @cached_property
+    def _parts(self) -> Mapping[str, Sequence[_Item]]:
+        return _parts(self._items)
+
+    def replacements(self, code: str, record: TaskRecord) -> Sequence[tuple[str, str]]:
+        """(title, text) of what mends a finding about a task."""
+        if code == "duplicate-task":
+            return _next_id(self._own[record.place], self._ids)
+        return _status_of_parts(record, self._parts[record.id]) if code == "status-drift" else ()
+
+
+def _next_id(item: _Item, ids: FreeIds) -> Sequence[tuple[str, str]]:
+    """The next free id, as a number or a text as it was; none for a task without an id."""
+    beside = f"{item.above.id}." if item.above else ""
+    free = ids.behind(item.id) if item.is_named else ""
+    said = item.object.get("id")
+    short = free.removeprefix(beside) if isinstance(said, (int, float)) or "." not in str(said) else free
+    text = short if isinstance(said, (int, float)) else f'"{short}"'
+    return ((f"Give this task the next free id, {short}", text),) if short else ()
+
+
+def _status_of_parts(record: TaskRecord, parts: Sequence[_Item]) -> Sequence[tuple[str, str]]:
+    """The status that Task Master gives to a task with such parts."""
+    is_begun = any(_status(part) is not MarkStatus.TODO for part in parts)
+    word = "in-progress" if is_begun else "pending"
+    return ((f"Set {record.id} to {word}, as its parts are", f'"{word}"'),) if record.mark else ()
 
 
 def _items(
-    text: str, at: int, values: Any, lines: LineIndex, path: tuple[str | int, ...], above: _Item | None
+    text: str,
+    each: LocatedObject,
+    number: int,
+    lines: LineIndex,
+    path: tuple[str | int, ...],
+    above: _Item | None,
 ) -> Iterator[_Item]:
-    for number, each in enumerate(located_elements(text, at, values, lines)):
-        if each.value is None:
-            continue
-        name = _id_text(each.get("id"))
-        own = name or f"item-{number + 1}"
-        # Some write the whole id into a subtask.
-        is_whole = above is None or own.startswith(f"{above.id}.")
-        item = _Item(own if is_whole else f"{above.id}.{own}", each, (*path, number), above, bool(name))  # pyright: ignore[reportOptionalMemberAccess]
-        yield item
-        below = each.fields.get("subtasks")
-        if below and isinstance(each.get("subtasks"), list) and item.id.count(".") < _MOST_NESTED:
-            yield from _items(text, below.value, each.get("subtasks"), lines, (*item.path, "subtasks"), item)
+    """A task of a list by its number there, and its parts."""
+    name = _id_text(each.get("id"))
+    own = name or f"item-{number + 1}"
+    # Some write the whole id into a subtask.
+    own = own if above is None or own.startswith(f"{above.id}.") else f"{above.id}.{own}"
+    item = _Item(own, each, (*path, number), above, bool(name))
+    yield item
+    at, parts = each.lists.get("subtasks"), each.get("subtasks")
+    if at is not None and item.id.count(".") < _MOST_NESTED:
+        for n, part in enumerate(located_elements(text, at, parts, lines, _LOCATED) if parts else ()):
+            if part.value is not None:
+                yield from _items(text, part, n, lines, (*item.path, "subtasks"), item)
 
 
 def _id_text(value: object) -> str:
@@ -277,11 +324,19 @@ def _item_problems(item: _Item) -> Iterator[Problem]:
         yield Problem("task-malformed", message, found.span_of("id") or found.span)
     if _status(item) is MarkStatus.UNKNOWN:
         message = f"{item.id}: {str(word)[:40]!r} is no status of Task Master; the task counts as not done"
-        yield Problem("marker-unknown", message, found.span_of("status"))
+        said = str(word).strip().lower()
+        data = {"replacements": tuple((f"Say {each}", f'"{each}"') for each in _likely_words(said))}
+        yield Problem("marker-unknown", message, found.span_of("status"), data=data)
     for key in ("dependencies", "subtasks"):
         if not isinstance(found.get(key), (list, type(None))):
             message = f"{item.id}: {key} must be a list; Task Master cannot read this one"
             yield Problem("task-malformed", message, found.span_of(key))
+
+
+@lru_cache(maxsize=100)
+def _likely_words(said: str) -> Sequence[str]:
+    """The statuses that a word may stand for."""
+    return [each for each in nearest(said, [*STATUSES]) or STATUSES if each != "completed"]
 
 
 # ---- edits
@@ -292,8 +347,10 @@ def set_statuses(text: str, unit: str, names: Iterable[str], word: str) -> str:
 
     What is done already stays as it is. Raises ValueError for a task that is not there, or is there twice.
     """
-    tag = _find(text, _read(text), unit)
-    items = list(_items(text, tag.at, tag.tasks, tag.lines, tag.path, None)) if tag else []
+    tag = find_tag(text, unit)
+    items = (
+        [item for block in _blocks(text, tag.tasks, ()) for item in block.items] if tag and tag.tasks else []
+    )
     chosen = {item.id: item for item in (_item(items, name) for name in names)}
     is_done = STATUSES[word] is MarkStatus.DONE
     waiting = [item.above for item in chosen.values() if is_done and item.above]
@@ -335,6 +392,7 @@ def tag_dialect(unit: str) -> Dialect:
         about="a tasks.json of Task Master: tags with tasks and subtasks",
         lacks="list of tasks",
         read=lambda text: read_tag(text, unit),
+        read_again=lambda text, before: read_tag(text, unit, before),
         marks={},
         mark_place=re.compile(r"(?!)"),
         edits={
@@ -342,7 +400,7 @@ def tag_dialect(unit: str) -> Dialect:
             PlanEdit.SET_STATUS: lambda text, name, mark: set_statuses(text, unit, (str(name),), _word(mark)),
         },
         form="json",
-        fault=fault,
+        fault=lambda text: fault(text, unit),
         units=tags,
         of_unit=tag_dialect,
     )

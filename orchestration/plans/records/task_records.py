@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ...findings import Problem, Span
 from ...vfs.files import digest_of
@@ -28,6 +29,7 @@ class TaskRecord:
     id of the task that it is a part of. One that is `optional` holds nothing up and is no work. Of one that
     has a `file` of its own all places are in that, and `problems` are of it; `unticked` criteria are open.
     `number` is its short name, the id where it has none; `stage` the stage that it is in.
+    `depends_places` are those of single dependencies, where they are known.
     """
 
     id: str
@@ -49,6 +51,7 @@ class TaskRecord:
     problems: tuple[Problem, ...] = ()
     number: str = ""
     stage: str = "tasks"
+    depends_places: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def is_closed(self) -> bool:
@@ -56,6 +59,7 @@ class TaskRecord:
 
 
 _Found = tuple[TaskRecord, Problem]
+_Replacements = Sequence[tuple[str, str]]
 
 
 def plan_of_records(
@@ -66,23 +70,34 @@ def plan_of_records(
     of_cancelled: str = "nobody will do it",
     title: str = "",
     stages: Mapping[str, str] = ONE_STAGE,
+    mend: Callable[[str, TaskRecord], _Replacements] = lambda code, record: (),
+    before: Plan | None = None,
 ) -> Plan:
     """The plan that has these tasks, by the titles of its `stages`, in order. `span` is above them all.
 
+    `mend` gives (title, text) of what may take the place of an id that is there twice, or of the status of
+    what is done while a part of it is open, by the code of the finding.
+
     `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
-    what waits for a cancelled task.
+    what waits for a cancelled task. Where the plan `before` keeps its records (`RECORDS`), what was made of
+    those that are still the same is taken over.
     """
     between = [*_duplicates(records), *_drift(records, of_parts), *_ahead(records)]
     between += _cancelled_dependencies(records, of_cancelled)
+    between = [
+        (record, _with_replacements(problem, mend(problem.code, record))) for record, problem in between
+    ]
     found = [*problems, *(problem for record, problem in between if not record.file)]
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
         in_files.setdefault(record.id, []).extend([problem] if record.file else [])
+    earlier = _EarlierRecords.of(before, records, span)
+    changed = [(new, old) for new, old in zip(records, earlier.records, strict=True) if new is not old]
     grouped: dict[str, list[Task]] = {name: [] for name in stages}
-    for record in records:
-        grouped[record.stage].append(_task(record, span.line))
-    said = "\n".join(
-        f"{each.id}\0{each.title}\0{' '.join(each.depends_on)}\0{each.parent}" for each in records
+    for record, old, task in zip(records, earlier.records, earlier.tasks, strict=True):
+        grouped[record.stage].append(task if task and record is old else _task(record, span.line))
+    is_said = before is not None and all(
+        old and _substance_of(new) == _substance_of(old) for new, old in changed
     )
     return Plan(
         title=title,
@@ -90,10 +105,47 @@ def plan_of_records(
         stages=tuple(
             Stage(name, stages[name], span, StageTasks(tasks)) for name, tasks in grouped.items() if tasks
         ),
-        substance=digest_of(said),
+        substance=before.substance
+        if is_said and before
+        else digest_of("\n".join(map(_substance_of, records))),
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
-        details=_details(records, in_files),
+        details=_details(records, in_files, earlier),
     )
+
+
+RECORDS = "records"
+"""Under this word a plan may keep the records that it was made of, for the next one to go on from."""
+
+
+class _EarlierRecords(NamedTuple):
+    """The records of the plan before, for each of these, with what was made of them; None for what is new."""
+
+    records: Sequence[TaskRecord | None]
+    tasks: Sequence[Task | None]
+    details: Mapping[str, TaskFile]
+
+    @classmethod
+    def of(cls, before: Plan | None, records: Sequence[TaskRecord], span: Span) -> _EarlierRecords:
+        last = before.memory.get(RECORDS, ()) if before else ()
+        is_like = before is not None and len(before.stages) == 1 and before.stages[0].span == span
+        if before and is_like and records and len(last) == len(records):
+            has_details = len(before.details) == len(records) and not any(map(_is_dropped, last))
+            return cls(last, before.tasks, before.details if has_details else {})
+        nothing = [None] * len(records)
+        return cls(nothing, nothing, {})
+
+
+def _substance_of(record: TaskRecord) -> str:
+    """What a person approves of a task."""
+    return f"{record.id}\0{record.title}\0{' '.join(record.depends_on)}\0{record.parent}"
+
+
+def _is_dropped(record: TaskRecord) -> bool:
+    return record.status is MarkStatus.CANCELLED
+
+
+def _with_replacements(problem: Problem, replacements: _Replacements) -> Problem:
+    return problem._replace(data={"replacements": tuple(replacements)}) if replacements else problem
 
 
 def _task(record: TaskRecord, above: int) -> Task:
@@ -109,23 +161,33 @@ def _task(record: TaskRecord, above: int) -> Task:
 
 
 def _details(
-    records: Sequence[TaskRecord], in_files: Mapping[str, Sequence[Problem]]
+    records: Sequence[TaskRecord], in_files: Mapping[str, Sequence[Problem]], earlier: _EarlierRecords
 ) -> Mapping[str, TaskFile]:
     """What each task waits for. A task that was cancelled meets nothing: nobody did it."""
-    dropped = {each.id for each in records if each.status is MarkStatus.CANCELLED}
+    dropped = {each.id for each in records if _is_dropped(each)}
+    known = earlier.details if not dropped else {}
     return {
-        each.id: TaskFile(
-            depends_on=tuple(dict.fromkeys((*each.depends_on, *each.waits))),
-            depends_span=each.depends_span,
-            problems=(*each.problems, *in_files.get(each.id, ())),
-            unticked=each.unticked,
-            blockers=(*each.blockers, *(f"cancelled {name}" for name in each.depends_on if name in dropped)),
-        )
-        for each in records
+        each.id: known[each.id]
+        if each is old and not each.file and each.id in known
+        else _detail(each, dropped, in_files.get(each.id, ()))
+        for each, old in zip(records, earlier.records, strict=True)
     }
 
 
+def _detail(record: TaskRecord, dropped: Collection[str], in_file: Sequence[Problem]) -> TaskFile:
+    return TaskFile(
+        depends_on=tuple(dict.fromkeys((*record.depends_on, *record.waits))),
+        depends_span=record.depends_span,
+        depends_places=record.depends_places,
+        problems=(*record.problems, *in_file),
+        unticked=record.unticked,
+        blockers=(*record.blockers, *(f"cancelled {name}" for name in record.depends_on if name in dropped)),
+    )
+
+
 def _duplicates(records: Sequence[TaskRecord]) -> Iterator[_Found]:
+    if len({record.id for record in records}) == len(records):
+        return
     first: dict[str, TaskRecord] = {}
     for record in records:
         same = first.setdefault(record.id, record)
@@ -143,7 +205,7 @@ def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[_Found]:
     for record in records:
         if record.parent and not (record.is_closed or record.optional):
             open_parts.setdefault(record.parent, []).append(record.id)
-    for record in records:
+    for record in records if open_parts else ():
         if record.status is MarkStatus.DONE and record.id in open_parts:
             parts = [each.removeprefix(f"{record.id}:") for each in open_parts[record.id]]
             named = ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
@@ -154,15 +216,16 @@ def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[_Found]:
 def _ahead(records: Sequence[TaskRecord]) -> Iterator[_Found]:
     open_ids = {each.id for each in records if not each.is_closed}
     for record in records:
-        left = [name for name in record.depends_on if name in open_ids]
-        if record.status is MarkStatus.DONE and left:
+        if record.status is not MarkStatus.DONE or not record.depends_on:
+            continue
+        if left := [name for name in record.depends_on if name in open_ids]:
             message = f"{record.id} is done, but it depends on {', '.join(left)}"
             yield record, Problem("task-ahead", message, record.depends_span)
 
 
 def _cancelled_dependencies(records: Sequence[TaskRecord], of_cancelled: str) -> Iterator[_Found]:
-    dropped = {each.id: each.word for each in records if each.status is MarkStatus.CANCELLED}
-    for record in records:
+    dropped = {each.id: each.word for each in records if _is_dropped(each)}
+    for record in records if dropped else ():
         left = [name for name in record.depends_on if name in dropped]
         if left and not record.is_closed:
             message = f"{record.id} waits for {', '.join(left)}, which is {dropped[left[0]]}; {of_cancelled}"

@@ -256,10 +256,12 @@ def test_a_graph_that_leaves_a_checkpoint_out_gives_way_to_the_numbers() -> None
     )
     plan = read("kiro", text)
     assert batches(plan) == (("2",), ("3",))
+    late = "2 is in no wave of the graph, so Kiro does it last; the order of numbers counts"
     assert [(code, message) for code, _, message in said(plan)] == [
-        ("dangling-dependency", "the graph names 9, no task of this list; the order of numbers counts")
+        ("task-malformed", late),
+        ("dangling-dependency", "the graph names 9, no task of this list; the order of numbers counts"),
     ]
-    line = plan.problems[0].span
+    line = plan.problems[1].span
     assert line
     assert text.splitlines()[line.line][line.column : line.end_column] == "9"
 
@@ -433,3 +435,8 @@ def test_a_line_that_spec_workflow_loses_is_a_task_and_told(line: str) -> None:
 def test_a_part_that_is_open_below_a_ticked_whole_is_told(kind: str) -> None:
     plan = read(kind, "- [x] 1. a\n  - [ ] 1.1 b\n")
     assert said(plan) == [("status-drift", 0, "1 is ticked, but 1.1 below it is open")]
+
+
+def test_a_task_that_is_ticked_before_what_it_depends_on_is_told_where_it_says_so() -> None:
+    plan = read("kiro", "- [ ] 1. a\n- [x] 2. b\n  - _Depends: 1_\n")
+    assert [(code, line) for code, line, _ in said(plan)] == [("task-ahead", 2)]

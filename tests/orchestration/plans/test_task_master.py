@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.model import Dialect, MarkStatus, Plan, TaskFile
-from phasekeeper.orchestration.plans.records.task_master import FIRST_TAG, MOST_TAGS, fault, tags
+from phasekeeper.orchestration.plans.records.tags import FIRST_TAG, MOST_TAGS, fault, tags
 from phasekeeper.orchestration.plans.schedule import build_schedule
 
 PLAN = """\
@@ -229,7 +229,7 @@ def test_of_a_file_with_too_many_tags_none_is_read(damage: str) -> None:
     text = json.dumps({f"t{number}": {"tasks": []} for number in range(MOST_TAGS + 1)})
     text = text[:-1] + damage + text[-1]
     assert tags(text) == (FIRST_TAG,)
-    problem = fault(text)
+    problem = fault(text, FIRST_TAG)
     assert problem is not None
     assert damage or (problem.code, problem.message) == (
         "budget-exceeded",
@@ -265,7 +265,7 @@ def test_a_file_that_is_cut_off_is_never_complete() -> None:
 def test_no_content_raises(value: Any) -> None:
     text = json.dumps({"master": {"tasks": value}, "tasks": value})
     for unit in (*units(text), "tasks"):
-        plan = None if KIND.fault(text) else of(unit).read(text)
+        plan = None if of(unit).fault(text) else of(unit).read(text)
         for task in plan.tasks if plan else ():
             assert plan
             assert plan.span(task).line >= 0

@@ -124,6 +124,14 @@ def _invalid(root: Path) -> None:
     put(task(root, "T1") / "review/plan-review.json", {"issues": []})
 
 
+def _shallow_scenario(root: Path) -> None:
+    change = root / "openspec/changes/add-login"
+    put(change / "proposal.md", "## Why\nPeople want it.\n")
+    scenario = "### Scenario: A known person\n- **WHEN** the password is right\n"
+    told = "## ADDED Requirements\n### Requirement: Log in\nIt SHALL let in.\n#### Scenario: b\n"
+    put(change / "specs/auth/spec.md", f"{told}{scenario}")
+
+
 def _dotted(root: Path) -> None:
     state = {"status": "running", "target_skill": {"name": "x"}, "diagnosis": {}, "completed_actions": []}
     state["diagnosis.memory"] = {"status": "completed"}
@@ -207,6 +215,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "artifact-invalid": _invalid,
     "artifact-missing": _missing,
     "dangling-dependency": _dangling,
+    "delta-invalid": _shallow_scenario,
     "dotted-key": _dotted,
     "duplicate-key": _twice,
     "duplicate-location": _copies,
@@ -305,7 +314,6 @@ UNFIXABLE: dict[str, str] = {
     "order-uncertain": "which of two reports came first cannot be told any more",
     "phase-ahead": "it is information: an artifact that comes early harms nothing",
     "phase-skipped": "it is information, with the reason",
-    "delta-invalid": "only who wrote the requirement knows what it shall say",
     "placeholder-left": "only who knows what is wanted can say it",
     "task-ahead": "whether the one is done or the other is not, only who did them knows",
     "plan-empty": "the tasks of a stage have to be planned; that is work",
