@@ -81,6 +81,7 @@ STORE_USERS = frozenset(
         "workspace/run_reader",
         "cli/output",
         "fence/assistant_rules",
+        "fence/installation",
         "cli/commands/install",
         "cli/commands/init",
         "cli/commands/repair",

@@ -154,10 +154,14 @@ exit codes: 0, 2 a refusal (where the guard fails closed and there is no verdict
 """
 INSTALL = """\
 Shows what it will write, as a difference, and asks. What stands in a file stays:
-  claude, codex, gemini, copilot, cursor   hooks that ask before each call of a tool;
-                                           they refuse what guarded runs forbid
-  git       .git/hooks/pre-commit and pre-push: failed gates stop a commit or push
-  github    .github/workflows/phasekeeper.yml: measures, then asks the gates
+  claude, codex, gemini, copilot, cursor, vscode
+              hooks that ask before each call of a tool, and refuse what guarded
+              runs forbid
+  git         the hooks pre-commit and pre-push: failed gates stop a commit or push
+  pre-commit  the same by .pre-commit-config.yaml
+  github      a workflow and its action: measures, asks the gates, annotates,
+              uploads SARIF
+`phasekeeper doctor` tries each of them.
 
 exit codes: 0 done, 1 something was left alone, 2 wrong use
 

@@ -2,7 +2,8 @@
 
 Pure: texts to texts. Ours are known by their command or their server, so that they can be taken out again and
 are never written twice. What a guard that fails closed needs is each client's own: Claude's `onFailure`,
-Cursor's `failClosed`; Copilot denies when a hook's process fails; Codex and Gemini only when it exits with 2.
+Cursor's `failClosed`; Copilot denies when a hook's process fails; Codex, Gemini and VS Code when it exits
+with 2. VS Code runs the hooks in Copilot's file: one file serves both, for two would be asked twice.
 """
 
 from __future__ import annotations
@@ -95,6 +96,10 @@ def _command(client: str, event: str) -> str:
     return f"{OWN_SERVER} hook {client} {event}"
 
 
+_OR_BLOCK = " || { echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
+"""What makes every failure of a command one that blocks, also where there is no such program."""
+
+
 def _tool(client: str, event: str, *fields: str) -> dict[str, Any]:
     """A hook that calls our connected server's tool, which the program fills with fields of the event."""
     sent = {"client": client, "event": event}
@@ -122,8 +127,7 @@ def _codex(fails_closed: bool) -> _Hooks:
     if fails_closed:
         # A tool's hook lets a call through where its server is not there, and so does a command that fails.
         command = _command("codex", "PreToolUse")
-        failing = "{ echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
-        call = {"type": "command", "command": f"{command} || {failing}", "timeout": _SECONDS}
+        call = {"type": "command", "command": f"{command}{_OR_BLOCK}", "timeout": _SECONDS}
     return {
         "SessionStart": [{"hooks": [_tool("codex", "SessionStart")]}],
         "PreToolUse": [{"matcher": "*", "hooks": [call]}],
@@ -136,23 +140,26 @@ def _gemini(fails_closed: bool) -> _Hooks:
         named = {"type": "command", "name": OWN_SERVER, "command": f"{_command('gemini', event)}{more}"}
         return [{"matcher": "*", "hooks": [named | {"timeout": _SECONDS * 1000}]}]
 
-    failing = " || { echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
     return {
         "SessionStart": hook("SessionStart"),
-        "BeforeTool": hook("BeforeTool", failing if fails_closed else ""),
+        "BeforeTool": hook("BeforeTool", _OR_BLOCK if fails_closed else ""),
         "AfterAgent": hook("AfterAgent"),
     }
 
 
 def _copilot(fails_closed: bool) -> _Hooks:
-    # A process that fails denies, so an open guard says that it has not failed.
-    end = "" if fails_closed else "; exit 0"
+    # To Copilot a process that fails denies, so an open guard says that it has not failed.
+    def hook(event: str, *, closed: bool = False) -> list[dict[str, Any]]:
+        command = _command("copilot", event)
+        bash = f"{command}{_OR_BLOCK}" if closed else f"{command}; exit 0"
+        powershell = f"{command}; if ($LASTEXITCODE -ne 0) {{ exit 2 }}" if closed else f"{command}; exit 0"
+        return [{"type": "command", "bash": bash, "powershell": powershell, "timeoutSec": _SECONDS}]
 
-    def hook(event: str) -> list[dict[str, Any]]:
-        command = f"{_command('copilot', event)}{end}"
-        return [{"type": "command", "bash": command, "powershell": command, "timeoutSec": _SECONDS}]
-
-    return {event: hook(event) for event in ("sessionStart", "preToolUse", "agentStop")}
+    return {
+        "sessionStart": hook("sessionStart"),
+        "preToolUse": hook("preToolUse", closed=fails_closed),
+        "agentStop": hook("agentStop"),
+    }
 
 
 def _cursor(fails_closed: bool) -> _Hooks:
@@ -173,4 +180,5 @@ SETTINGS: Mapping[HookClient, ClientSettings] = {
     HookClient.GEMINI: ClientSettings(".gemini/settings.json", _gemini),
     HookClient.COPILOT: ClientSettings(".github/hooks/phasekeeper.json", _copilot, {"version": 1}),
     HookClient.CURSOR: ClientSettings(".cursor/hooks.json", _cursor, {"version": 1}),
+    HookClient.VSCODE: ClientSettings(".github/hooks/phasekeeper.json", _copilot, {"version": 1}),
 }
