@@ -22,7 +22,9 @@ from ..output import OK, REFUSED
 from ..selection import definitions_of, open_workspaces
 
 _CONNECT = "connect the server once: {} mcp add phasekeeper -- phasekeeper mcp"
-_SHARED = "VS Code and Copilot read the same file, and the hooks of .claude/settings.json too: install one of both"
+_SHARED = (
+    "VS Code and Copilot read the same file, and the hooks of .claude/settings.json too: install one of both"
+)
 _NOTES = {
     "claude": _CONNECT.format("claude"),
     "codex": f"{_CONNECT.format('codex')}; then trust the hooks in Codex: /hooks",

@@ -24,7 +24,9 @@ from tests.roots import put
 REPOSITORY = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("before", ["", "#!/bin/sh\nexit 0\n", "#!/usr/bin/env bash\nset -e\n", "#!/bin/dash\n"])
+@pytest.mark.parametrize(
+    "before", ["", "#!/bin/sh\nexit 0\n", "#!/usr/bin/env bash\nset -e\n", "#!/bin/dash\n"]
+)
 def test_a_hook_of_git_asks_before_the_rest_of_it_and_loses_that_again(before: str) -> None:
     after = with_git_hook(before)
     lines = after.splitlines()
@@ -66,7 +68,9 @@ def test_a_configuration_of_ours_alone_comes_and_goes_as_a_file() -> None:
     assert without_pre_commit_entry(CONFIGS[0]) == CONFIGS[0]
 
 
-@pytest.mark.parametrize("text", ["repos: []\n", "repos: [{repo: a, hooks: []}]\n", "repos: x\n", "[]\n", "a: &b 1\n"])
+@pytest.mark.parametrize(
+    "text", ["repos: []\n", "repos: [{repo: a, hooks: []}]\n", "repos: x\n", "[]\n", "a: &b 1\n"]
+)
 def test_a_configuration_without_a_place_for_an_entry_is_left_alone(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         with_pre_commit_entry(text)

@@ -30,7 +30,11 @@ DIFF = "--- a/old.py\t2026-01-01\n+++ b/new.py\n@@ -1 +1 @@\n-a\n+b\n--- /dev/nu
         ("replace", {"file_path": "a.md", "instruction": "x"}, ["a.md"]),
         ("create", {"path": "a.md"}, ["a.md"]),
         ("replace_string_in_file", {"filePath": "/r/a.md", "newString": "x"}, ["/r/a.md"]),
-        ("multi_replace_string_in_file", {"replacements": [{"filePath": "a"}, {"filePath": "b"}]}, ["a", "b"]),
+        (
+            "multi_replace_string_in_file",
+            {"replacements": [{"filePath": "a"}, {"filePath": "b"}]},
+            ["a", "b"],
+        ),
         ("run_in_terminal", {"command": "echo x > a.md", "isBackground": False}, ["a.md"]),
         ("MultiEdit", {"edits": [{"file_path": "a"}, {"file_path": "b"}, 3]}, ["a", "b"]),
         ("Bash", {"command": "echo x > a.md"}, ["a.md"]),
