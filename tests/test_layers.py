@@ -82,6 +82,7 @@ STORE_USERS = frozenset(
         "cli/output",
         "fence/assistant_rules",
         "fence/installation",
+        "fence/trial",
         "cli/commands/install",
         "cli/commands/init",
         "cli/commands/repair",

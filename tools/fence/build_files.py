@@ -29,7 +29,7 @@ _SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:sh|bash|dash|zsh|ksh)\b[^\n]*\n")
 
 
 def with_git_hook(text: str) -> str:
-    """The text of a hook with our block first in it; "" is none yet. Raises ValueError for no shell script."""
+    """The text of a hook of git with our block first in it. Raises ValueError for what is no shell script."""
     own = _OWN_BLOCK.search(text)
     if own:
         return text[: own.start()] + _BLOCK + text[own.end() :]
@@ -73,7 +73,10 @@ def with_pre_commit_entry(text: str) -> str:
     """
     text = text or _NEW_CONFIG + _indented("  ")
     repos, before = _repositories(text)
-    if any(_is_own(each) for each in before):
+    own = typed_value(read_yaml(_ENTRY))
+    if found := [each for each in before if _is_own(each)]:
+        if found != own:
+            raise ValueError(f"its entry {PRE_COMMIT_ID} was changed")
         return text
     if not isinstance(repos.value, list) or not repos.value or text[repos.start] != "-":
         raise ValueError("its repos are no list in lines of their own")
@@ -83,7 +86,7 @@ def with_pre_commit_entry(text: str) -> str:
     if not lines[end - 1].endswith("\n"):
         lines[end - 1] += "\n"
     after = "".join((*lines[:end], _indented(indent), *lines[end:]))
-    if _repositories(after)[1] != [*before, typed_value(read_yaml(_ENTRY))[0]]:  # pyright: ignore
+    if _repositories(after)[1] != before + own:  # pyright: ignore[reportOperatorIssue] - both are lists
         raise ValueError("its repos cannot be added to without changing them")
     return after
 
@@ -157,7 +160,7 @@ jobs:
 """
 ACTION = """\
 name: Phasekeeper gates
-description: Runs the checks of the commit, asks the gates, and shows what stops them as annotations and SARIF.
+description: Runs the checks of the commit, asks the gates, and shows findings as annotations and SARIF.
 inputs:
   root:
     description: The folder of the work, from the top of the checkout
@@ -168,7 +171,7 @@ inputs:
     required: false
     default: phasekeeper
   basis:
-    description: The least that a passed gate may rest on, as `measured`; without one a report's word is enough
+    description: The least that a passed gate may rest on, as `measured`; without one a word is enough
     required: false
     default: ""
   allow-waiting:
@@ -235,8 +238,11 @@ runs:
         MEASURED: ${{ steps.measure.outputs.code }}
         JUDGED: ${{ steps.gates.outputs.code }}
       run: |
-        if [ "$MEASURED" != 0 ]; then echo "::error title=phasekeeper::phasekeeper verify ended with ${MEASURED:-nothing}"; fi
-        if [ "$JUDGED" != 0 ]; then echo "::error title=phasekeeper::phasekeeper check ended with ${JUDGED:-nothing}"; fi
+        tell() {
+          if [ "$2" != 0 ]; then echo "::error title=phasekeeper::phasekeeper $1 ended with ${2:-nothing}"; fi
+        }
+        tell verify "$MEASURED"
+        tell check "$JUDGED"
         [ "$MEASURED" = 0 ] && [ "$JUDGED" = 0 ]
 """
 GITHUB_FILES = {ACTION_PATH: ACTION, WORKFLOW_PATH: WORKFLOW}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...orchestration.formats.json_edits import set_values
 from ...orchestration.formats.json_text import read_json
-from .hook_input import HookClient
+from .hook_input import HookClient, HookKind, kind_of
 from .tool_calls import OWN_SERVER
 
 _Hooks = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -73,6 +73,33 @@ def is_ours(entry: object) -> bool:
     return any(
         isinstance(word, str) and (word == OWN_SERVER or f"{OWN_SERVER} hook " in word) for word in words
     )
+
+
+def call_hook(client: HookClient, fails_closed: bool) -> tuple[str, Mapping[str, Any]]:
+    """The event and the hook by which a client asks before a call of a tool."""
+    hooks = SETTINGS[client].hooks(fails_closed)
+    [event] = [event for event in hooks if kind_of(event) is HookKind.TOOL]
+    [entry] = hooks[event]
+    return event, (entry["hooks"][0] if "hooks" in entry else entry)
+
+
+class ChangedHooks(ValueError):  # noqa: N818 - a reason, shown to people
+    """Our hooks stand in a client's settings otherwise than they were put there."""
+
+
+def installed_policy(text: str, client: HookClient) -> bool | None:
+    """Whether the hooks that we put into the text fail closed; None without any.
+
+    Raises ChangedHooks where they are not word for word what was put there, ValueError as `with_hooks`.
+    """
+    events = _events(text) if text.strip() else {}
+    found = {event: ours for event, entries in events.items() if (ours := [*filter(is_ours, entries)])}
+    if not found:
+        return None
+    for policy in (False, True):
+        if found == SETTINGS[client].hooks(policy):
+            return policy
+    raise ChangedHooks("its hooks were changed")
 
 
 def _object(text: str) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """Hook events of the coding assistants: what each client sends on stdin, or fills into a tool's arguments.
 
 The forms are those of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61 and Copilot CLI 1.0, recorded from these
-programs; Cursor's and VS Code's are by their documents. A payload is another program's: whatever it lacks reads as empty.
+programs; Cursor's and VS Code's are by their documents. A payload is another program's: whatever it lacks
+reads as empty.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _MOST_CONTEXT = 1_500
 
 
 def no_opinion(event: HookEvent) -> HookOutput:
-    """Nothing is said: the client does as without a hook. To Cursor no JSON is a failure; VS Code reads it."""
+    """Nothing is said: the client does as without a hook. Cursor takes no JSON for a failure."""
     is_read = event.client in (HookClient.CURSOR, HookClient.VSCODE)
     return _as_json({}) if is_read else HookOutput()
 

@@ -1,8 +1,8 @@
 """What a call of an assistant's tool would touch: paths that it writes, agents that it starts.
 
 By the tools' own names and fields, as the clients send them to hooks (driven with Claude Code 2.1, Codex
-0.171, Gemini CLI 0.61 and Copilot CLI 1.0; Cursor's and VS Code's by their documents). A tool that is not known, as one of
-another MCP server, is taken by the verb in its name and the fields that name files.
+0.171, Gemini CLI 0.61 and Copilot CLI 1.0; Cursor's and VS Code's by their documents). A tool that is not
+known, as one of another MCP server, is taken by the verb in its name and the fields that name files.
 """
 
 from __future__ import annotations

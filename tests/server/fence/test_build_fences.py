@@ -1,5 +1,5 @@
-"""Fences outside of assistants, by the programs themselves: git and pre-commit stop a commit; the steps of the
-action measure, judge, annotate and tell."""
+"""Fences outside of assistants, by the programs themselves: git and pre-commit stop a commit, the steps of
+the action measure, judge, annotate and tell."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ class Runner:
                 self.uploaded = {key: self._filled(value) for key, value in step["with"].items()}
             elif step["name"] == "Install Phasekeeper":
                 self._link_installed()
-            elif not self._run_shell(step):
+            elif not self.run_shell(step):
                 return False
         return True
 
-    def _run_shell(self, step: Mapping[str, Any]) -> bool:
+    def run_shell(self, step: Mapping[str, Any]) -> bool:
         output = put(self.temp / "output", "")
         env = {name: self._filled(value) for name, value in step.get("env", {}).items()}
         # As the runner's `shell: bash` does.
@@ -249,7 +249,7 @@ def test_the_action_fails_on_what_it_cannot_judge(clone: Clone) -> None:
     assert (runner.outputs["measure"]["code"], runner.uploaded) == ("2", {})
     # A step that told nothing, as one that was killed, is no success either.
     runner.outputs.clear()
-    assert not runner._run_shell(runner.steps[-1])  # noqa: SLF001 - the last step alone
+    assert not runner.run_shell(runner.steps[-1])
     assert "phasekeeper check ended with nothing" in runner.log
 
 

@@ -46,9 +46,30 @@ def test_an_older_block_of_ours_is_replaced_and_a_hook_that_is_no_shell_script_l
 
 
 CONFIGS = [
-    "repos:\n  - repo: a\n    rev: v1\n    hooks:\n      - id: x\n        args: [1,\n          2]\n# end\nci: {a: 1}\n",
+    """\
+repos:
+  - repo: a
+    rev: v1
+    hooks:
+      - id: x
+        args: [1,
+          2]
+# end
+ci: {a: 1}
+""",
     "repos:\n- repo: a\n  hooks:\n  - {id: x}",
-    "default_stages: [pre-commit]\nrepos:\n    # first\n    - repo: a\n      hooks:\n      - id: x\n        name: >-\n          two\n          lines\n\n",
+    """\
+default_stages: [pre-commit]
+repos:
+    # first
+    - repo: a
+      hooks:
+      - id: x
+        name: >-
+          two
+          lines
+
+""",
 ]
 
 
@@ -80,6 +101,8 @@ def test_an_entry_that_was_changed_is_not_taken_out() -> None:
     changed = with_pre_commit_entry("").replace("always_run: true", "always_run: false")
     with pytest.raises(ValueError, match="was changed: take it out by hand"):
         without_pre_commit_entry(changed)
+    with pytest.raises(ValueError, match="was changed"):
+        with_pre_commit_entry(changed)
 
 
 # ---- what is published in this repository --------------------------------------------------------
