@@ -68,15 +68,15 @@ def _plan_client(
         return without_hooks(text, client) if undo else with_hooks(text, client, fails_closed)
 
     yield from (each for each in rules if each is not beside)
-    yield _changed(path, before, beside.after if beside else before, change) or beside
+    yield _plan_change(path, before, beside.after if beside else before, change) or beside
 
 
 def _plan_text(root: Path, path: str, change: Callable[[str], str], mode: int | None = None) -> Plan | None:
     before = read_file(root, path)[0]
-    return _changed(path, before, before, change, mode)
+    return _plan_change(path, before, before, change, mode)
 
 
-def _changed(
+def _plan_change(
     path: str, before: bytes | None, text: bytes | None, change: Callable[[str], str], mode: int | None = None
 ) -> Plan | None:
     """The file with a change of its text; a text that comes to nothing is no file."""

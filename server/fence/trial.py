@@ -179,7 +179,7 @@ def _call_server(
     if server is None:
         return NOT_THERE, f"{client} knows no server {OWN_SERVER}"
     words, env = server
-    arguments = {name: _filled(value, sent) for name, value in handler["input"].items()}
+    arguments = {name: _fill(value, sent) for name, value in handler["input"].items()}
     start = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -202,7 +202,7 @@ def _call_server(
     return HookOutcome(0, str(content[0].get("text", ""))), ""
 
 
-def _filled(value: str, sent: Mapping[str, Any]) -> str:
+def _fill(value: str, sent: Mapping[str, Any]) -> str:
     """An argument as a client fills it from the event: as text."""
     if not value.startswith("${"):
         return value

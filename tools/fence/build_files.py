@@ -71,7 +71,7 @@ def with_pre_commit_entry(text: str) -> str:
 
     All else stays byte for byte, which is proved by reading what comes of it.
     """
-    text = text or _NEW_CONFIG + _indented("  ")
+    text = text or _NEW_CONFIG + _indent_entry("  ")
     repos, before = _repositories(text)
     own = typed_value(read_yaml(_ENTRY))
     if found := [each for each in before if _is_own(each)]:
@@ -85,7 +85,7 @@ def with_pre_commit_entry(text: str) -> str:
     end = _last_line(repos) + 1
     if not lines[end - 1].endswith("\n"):
         lines[end - 1] += "\n"
-    after = "".join((*lines[:end], _indented(indent), *lines[end:]))
+    after = "".join((*lines[:end], _indent_entry(indent), *lines[end:]))
     if _repositories(after)[1] != before + own:  # pyright: ignore[reportOperatorIssue] - both are lists
         raise ValueError("its repos cannot be added to without changing them")
     return after
@@ -95,10 +95,10 @@ def without_pre_commit_entry(text: str) -> str:
     """The text without our entry, "" where nothing else stands in it. Raises ValueError for a changed one."""
     if not any(_is_own(each) for each in _repositories(text)[1]):
         return text
-    if text == _NEW_CONFIG + _indented("  "):
+    if text == _NEW_CONFIG + _indent_entry("  "):
         return ""
     for indent in range(9):
-        own = _indented(" " * indent)
+        own = _indent_entry(" " * indent)
         if f"\n{own}" in f"\n{text}":
             return text.replace(own, "", 1)
     raise ValueError(f"its entry {PRE_COMMIT_ID} was changed: take it out by hand")
@@ -134,7 +134,7 @@ def _last_line(node: Node) -> int:
     return node.span.end_line - (node.span.end_column == 0)
 
 
-def _indented(indent: str) -> str:
+def _indent_entry(indent: str) -> str:
     return "".join(f"{indent}{line}\n" for line in _ENTRY.splitlines())
 
 
