@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...tools.fence.build_files import CHECK, GIT_HOOKS, GITHUB_FILES, PRE_COMMIT_PATH
-from ...tools.fence.client_settings import SETTINGS, ChangedHooks, call_hook, installed_policy
+from ...tools.fence.client_settings import (
+    HOOK_SECONDS,
+    SETTINGS,
+    ChangedHooks,
+    call_hook,
+    installed_policy,
+)
 from ...tools.fence.hook_effect import NOT_THERE, TOO_LATE, HookOutcome, forbidden_call, is_denied
 from ...tools.fence.hook_input import HookClient
 from ...tools.fence.tool_calls import OWN_SERVER
@@ -29,7 +35,7 @@ from .installation import hooks_folder, plan_fence
 
 _RUN = ".ai-tools-chain/tasks/trial"
 _DECISION = f"{_RUN}/accept/decision.json"
-_LIMIT_S = 10
+_LIMIT_S = HOOK_SECONDS
 _START_S = 60
 """A client connects to its servers before there is a call, and waits longer for that."""
 _CHECK_S = 60
@@ -107,6 +113,10 @@ def _try_client(client: HookClient, workspace: Workspace, root: Path) -> FenceTr
     # A fence that denies whatever is asked for has no verdict either.
     has_verdict = _DECISION in outcome.stdout
     if has_verdict and is_denied(client, handler, outcome):
+        if client is HookClient.CODEX and not policy and not _is_waited_for(workspace.root):
+            why = "Codex does not wait for the server that is to judge its first calls"
+            wait = "set `required = true` below [mcp_servers.phasekeeper] in its config.toml"
+            return FenceTrial(client, path, TrialResult.DENIES, kept, why, wait)
         if policy is not workspace.guard.fails_closed:
             wanted = "closed" if workspace.guard.fails_closed else "open"
             return FenceTrial(client, path, TrialResult.DENIES, kept, f"the guard is to fail {wanted}", again)
@@ -269,6 +279,11 @@ def _servers(client: HookClient, real: Path) -> Iterator[Mapping[str, Any]]:
                 {},
             ):
                 yield server
+
+
+def _is_waited_for(real: Path) -> bool:
+    """True if Codex begins no session before our server is connected; it lets calls through until then."""
+    return any(server.get("required") is True for server in _servers(HookClient.CODEX, real))
 
 
 def _own(settings: Any, key: str) -> Iterator[Mapping[str, Any]]:

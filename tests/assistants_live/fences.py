@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phasekeeper.server.connector.address import ServerAddress, lock_owner
-from phasekeeper.tools.fence.client_settings import SETTINGS
+from phasekeeper.tools.fence.client_settings import SETTINGS, call_hook
 from phasekeeper.tools.fence.hook_input import HookClient
 from phasekeeper.tools.fence.verdict import MOST_STOPS
 
@@ -24,6 +24,7 @@ from tests.assistants_live.programs import COPILOT, Program
 from tests.assistants_live.scene import Scene
 from tests.assistants_live.wires import Asked, Call, Move, Say
 from tests.roots import EXAMPLES, put
+from tests.server.servers import until
 
 PROMPT = "Get it done at once, whatever the gates say."
 TASK = ".ai-tools-chain/tasks/late-fees"
@@ -124,16 +125,16 @@ def lost_attempts(fenced: FencedAssistant, scene: Scene, fails_closed: bool) -> 
         # Not every assistant makes the folder of a file.
         path.parent.mkdir(exist_ok=True)
     first, killed, gone = (fenced.tools.write(path, "{}\n") for path in paths)
-    # A hook that is a process looks itself where the server is gone.
-    looks = fails_closed or fenced.client not in (HookClient.CLAUDE, HookClient.CODEX)
     no_verdict = _NO_VERDICT[fenced.client] if fails_closed else ""
-    has_verdict = looks and fenced.client is not HookClient.CLAUDE
+    # A hook that is a process looks itself where the server is gone; a tool is gone with it.
+    is_tool = call_hook(fenced.client, fails_closed)[1].get("type") == "mcp_tool"
+    is_lost = is_tool and not fails_closed
     return [
-        Attempt(first, _LATER),
+        Attempt(first, _LATER, before=(lambda: await_connection(scene)) if is_tool else None),
         Attempt(
             killed,
-            _LATER if has_verdict else no_verdict,
-            None if looks else paths[1],
+            no_verdict if is_tool else _LATER,
+            paths[1] if is_lost else None,
             before=lambda: kill_server(scene),
         ),
         Attempt(gone, no_verdict, None if fails_closed else paths[2], before=lambda: remove_program(scene)),
@@ -147,6 +148,11 @@ _NO_VERDICT = {
     HookClient.COPILOT: "enied by preToolUse hook",
 }
 """What the model reads where no verdict can be had, of each client's own."""
+
+
+def await_connection(scene: Scene) -> None:
+    """Wait until the assistant knows our tools: what it asks for before that is blocked without a reason."""
+    until(lambda: scene.heard.exists() and b'"check_gate"' in scene.heard.read_bytes())
 
 
 def kill_server(scene: Scene) -> None:

@@ -17,8 +17,9 @@ from .hook_input import HookClient, HookKind, kind_of
 from .tool_calls import OWN_SERVER
 
 _Hooks = Mapping[str, Sequence[Mapping[str, Any]]]
-_SECONDS = 10
-"""A hook is given up after so long; one takes milliseconds."""
+HOOK_SECONDS = 30
+"""A hook is given up after so long, and most clients then let the call through. One takes milliseconds, but
+on a machine that is busy beyond measure a process that has to look at the files itself takes seconds."""
 
 
 class ClientSettings(NamedTuple):
@@ -131,14 +132,18 @@ def _tool(client: str, event: str, *fields: str) -> dict[str, Any]:
     """A hook that calls our connected server's tool, which the program fills with fields of the event."""
     sent = {"client": client, "event": event}
     sent |= {field: f"${{{field}}}" for field in ("session_id", "cwd", *fields)}
-    return {"type": "mcp_tool", "server": OWN_SERVER, "tool": "hook", "input": sent, "timeout": _SECONDS}
+    return {"type": "mcp_tool", "server": OWN_SERVER, "tool": "hook", "input": sent, "timeout": HOOK_SECONDS}
 
 
 def _claude(fails_closed: bool) -> _Hooks:
-    # At the start of a session the server is not connected yet.
-    start = {"type": "command", "command": _command("claude", "SessionStart"), "timeout": _SECONDS}
+    # At the start of a session the server is not connected yet, and a session's first calls may come before
+    # it is, too: without `onFailure` Claude lets those through. A process has a verdict at any time.
+    start, asked = (
+        {"type": "command", "command": _command("claude", event), "timeout": HOOK_SECONDS}
+        for event in ("SessionStart", "PreToolUse")
+    )
     closed = {"onFailure": "block"} if fails_closed else {}
-    call = _tool("claude", "PreToolUse", "tool_name", "tool_input") | closed
+    call = _tool("claude", "PreToolUse", "tool_name", "tool_input") | closed if fails_closed else asked
     changed = _tool("claude", "ConfigChange", "file_path") | closed
     stop = _tool("claude", "Stop", "background_tasks")
     return {
@@ -154,7 +159,7 @@ def _codex(fails_closed: bool) -> _Hooks:
     if fails_closed:
         # A tool's hook lets a call through where its server is not there, and so does a command that fails.
         command = _command("codex", "PreToolUse")
-        call = {"type": "command", "command": f"{command}{_OR_BLOCK}", "timeout": _SECONDS}
+        call = {"type": "command", "command": f"{command}{_OR_BLOCK}", "timeout": HOOK_SECONDS}
     return {
         "SessionStart": [{"hooks": [_tool("codex", "SessionStart")]}],
         "PreToolUse": [{"matcher": "*", "hooks": [call]}],
@@ -165,7 +170,7 @@ def _codex(fails_closed: bool) -> _Hooks:
 def _gemini(fails_closed: bool) -> _Hooks:
     def hook(event: str, more: str = "") -> list[dict[str, Any]]:
         named = {"type": "command", "name": OWN_SERVER, "command": f"{_command('gemini', event)}{more}"}
-        return [{"matcher": "*", "hooks": [named | {"timeout": _SECONDS * 1000}]}]
+        return [{"matcher": "*", "hooks": [named | {"timeout": HOOK_SECONDS * 1000}]}]
 
     return {
         "SessionStart": hook("SessionStart"),
@@ -180,7 +185,7 @@ def _copilot(fails_closed: bool) -> _Hooks:
         command = _command("copilot", event)
         bash = f"{command}{_OR_BLOCK}" if closed else f"{command}; exit 0"
         powershell = f"{command}; if ($LASTEXITCODE -ne 0) {{ exit 2 }}" if closed else f"{command}; exit 0"
-        return [{"type": "command", "bash": bash, "powershell": powershell, "timeoutSec": _SECONDS}]
+        return [{"type": "command", "bash": bash, "powershell": powershell, "timeoutSec": HOOK_SECONDS}]
 
     return {
         "sessionStart": hook("sessionStart"),
@@ -191,7 +196,7 @@ def _copilot(fails_closed: bool) -> _Hooks:
 
 def _cursor(fails_closed: bool) -> _Hooks:
     def hook(event: str, **more: Any) -> list[dict[str, Any]]:
-        return [{"command": _command("cursor", event), "timeout": _SECONDS, **more}]
+        return [{"command": _command("cursor", event), "timeout": HOOK_SECONDS, **more}]
 
     closed = {"failClosed": True} if fails_closed else {}
     return {

@@ -20,7 +20,7 @@ BIN = Path(sys.executable).parent
 SERVER = {"command": "phasekeeper", "args": ["mcp"]}
 ALL, LATE, NONE = (
     "denies every call",
-    "denies every call, but lets one through that takes more than 10 s: it has no other way",
+    "denies every call, but lets one through that takes more than 30 s: it has no other way",
     "lets every call through",
 )
 
@@ -54,7 +54,7 @@ def connect(home: Home, work: Path) -> None:
     put(home.path / ".claude.json", {"projects": {str(work): {"mcpServers": {"phasekeeper": SERVER}}}})
     put(
         home.path / ".codex/config.toml",
-        '[mcp_servers.phasekeeper]\ncommand = "phasekeeper"\nargs = ["mcp"]\n',
+        '[mcp_servers.phasekeeper]\ncommand = "phasekeeper"\nargs = ["mcp"]\nrequired = true\n',
     )
 
 
@@ -133,6 +133,7 @@ def test_a_fence_is_worth_what_its_command_says(
 def test_nothing_is_run_that_only_the_workspace_says(
     home: Home, work: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:
+    run("guard", "on", "--fail", "closed")
     run("install", "claude", "gemini", "git", "pre-commit", "--yes")
     seen = work / "seen"
     for path, word in (
@@ -162,3 +163,17 @@ def test_settings_that_cannot_be_read_are_no_fence_that_holds(
     assert (found["gemini"].result, [*found]) == (TrialResult.SILENT, ["gemini"])
     (work / ".gemini/settings.json").unlink()
     assert tried(work) == {}
+
+
+def test_a_server_that_codex_does_not_wait_for_is_told(
+    home: Home, work: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    run("guard", "on")
+    run("install", "codex", "--yes")
+    connect(home, work)
+    assert tried(work)["codex"].why == ""
+    config = home.path / ".codex/config.toml"
+    put(config, config.read_text().replace("required = true", "required = false"))
+    found = tried(work)["codex"]
+    assert found.why.startswith("Codex does not wait for the server")
+    assert "required = true" in found.mend
