@@ -131,7 +131,8 @@ exit codes: 0, 1 the server ended before its client
 """
 DOCTOR = """\
 The server, its clients and roots, what is watched and found, the folders and
-their permissions, versions; and what is wrong, with the command that mends it.
+their permissions, versions; each installed fence, tried by a call that it has to
+deny; and what is wrong, with the command that mends it.
 
 exit codes: 0 nothing is wrong, 1 something is
 """
