@@ -19,7 +19,7 @@ from tests.assistants_live.programs import Program
 from tests.roots import EXAMPLES
 
 README = Path(__file__).parents[2] / "README.md"
-BOUND_S = 180.0
+BOUND_S = 600.0
 # What an assistant says to us and hears is written down on the way.
 _TEED = """\
 #!/bin/sh

@@ -168,14 +168,17 @@ def _codex(fails_closed: bool) -> _Hooks:
 
 
 def _gemini(fails_closed: bool) -> _Hooks:
-    def hook(event: str, more: str = "") -> list[dict[str, Any]]:
+    def hook(event: str, more: str) -> list[dict[str, Any]]:
         named = {"type": "command", "name": OWN_SERVER, "command": f"{_command('gemini', event)}{more}"}
         return [{"matcher": "*", "hooks": [named | {"timeout": HOOK_SECONDS * 1000}]}]
 
+    # To Gemini every code above 1 with a text on stderr blocks, also that of a shell which finds no program;
+    # an end that is blocked so would be blocked for ever.
+    passes = " || exit $(($? == 2 ? 2 : 1))"
     return {
-        "SessionStart": hook("SessionStart"),
-        "BeforeTool": hook("BeforeTool", _OR_BLOCK if fails_closed else ""),
-        "AfterAgent": hook("AfterAgent"),
+        "SessionStart": hook("SessionStart", " || exit 1"),
+        "BeforeTool": hook("BeforeTool", _OR_BLOCK if fails_closed else passes),
+        "AfterAgent": hook("AfterAgent", " || exit 1"),
     }
 
 

@@ -37,6 +37,8 @@ def is_denied(client: HookClient, handler: Mapping[str, Any], outcome: HookOutco
     if code == _BLOCK:
         # Codex takes no block without a reason.
         return client is not HookClient.CODEX or bool(outcome.stderr.strip())
+    if client is HookClient.GEMINI and code > 1 and outcome.stderr.strip():
+        return True
     if code != 0:
         return client is HookClient.COPILOT or _denies_failures(handler)
     if answer is None:

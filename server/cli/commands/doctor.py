@@ -1,8 +1,8 @@
 """`phasekeeper doctor`: what runs, what is watched and found here, what it stands on, and what is wrong.
 
 It looks, and changes nothing but the permissions of the folder for sockets; fences it tries in a folder of
-their own. Every trouble comes with what
-mends it. Each part is examined by itself, so that one that fails hides no other.
+their own. Every trouble comes with what mends it. Each part is examined by itself, so that one that fails
+hides no other.
 """
 
 from __future__ import annotations

@@ -49,6 +49,11 @@ def test_a_hook_that_fails_denies_where_the_client_has_a_way(
     assert [is_denied(client, {"type": "command", **more}, outcome) for outcome in outcomes] == denied
 
 
+def test_gemini_takes_every_code_above_one_with_a_text_for_a_block() -> None:
+    outcomes = (HookOutcome(1, "", "why"), HookOutcome(127, "", "not found"), HookOutcome(127))
+    assert [is_denied(GEMINI, {}, outcome) for outcome in outcomes] == [False, True, False]
+
+
 def test_codex_takes_no_block_and_no_denial_without_a_reason() -> None:
     assert not is_denied(CODEX, {}, HookOutcome(2))
     empty = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": ""}
