@@ -136,21 +136,20 @@ def _tool(client: str, event: str, *fields: str) -> dict[str, Any]:
 
 
 def _claude(fails_closed: bool) -> _Hooks:
-    # At the start of a session the server is not connected yet, and a session's first calls may come before
-    # it is, too: without `onFailure` Claude lets those through. A process has a verdict at any time.
-    start, asked = (
-        {"type": "command", "command": _command("claude", event), "timeout": HOOK_SECONDS}
-        for event in ("SessionStart", "PreToolUse")
-    )
-    closed = {"onFailure": "block"} if fails_closed else {}
-    call = _tool("claude", "PreToolUse", "tool_name", "tool_input") | closed if fails_closed else asked
-    changed = _tool("claude", "ConfigChange", "file_path") | closed
-    stop = _tool("claude", "Stop", "background_tasks")
+    # A session's first calls, and on a busy machine its end, may come before our server is connected. Without
+    # `onFailure`, which an end does not have, Claude lets those through; a process has a verdict at any time.
+    def process(event: str) -> dict[str, Any]:
+        return {"type": "command", "command": _command("claude", event), "timeout": HOOK_SECONDS}
+
+    def hook(event: str, *fields: str) -> dict[str, Any]:
+        closed = {"onFailure": "block"}
+        return _tool("claude", event, *fields) | closed if fails_closed else process(event)
+
     return {
-        "SessionStart": [{"hooks": [start]}],
-        "PreToolUse": [{"matcher": "*", "hooks": [call]}],
-        "ConfigChange": [{"hooks": [changed]}],
-        "Stop": [{"hooks": [stop]}],
+        "SessionStart": [{"hooks": [process("SessionStart")]}],
+        "PreToolUse": [{"matcher": "*", "hooks": [hook("PreToolUse", "tool_name", "tool_input")]}],
+        "ConfigChange": [{"hooks": [hook("ConfigChange", "file_path")]}],
+        "Stop": [{"hooks": [process("Stop")]}],
     }
 
 
