@@ -5,7 +5,8 @@
 #             two task servers of others, from npm
 # make explore  100,000 histories a workflow, honest and not, beside a model of its rules; outside CI
 # make soak   20,000 rounds of renames and removals of watched folders, then 10,000 writes by clients that are killed
-# make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
+# make drive  real coding assistants, from npm, drive the examples without an account or a network, and are held by
+#             their fences; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer

@@ -81,6 +81,8 @@ STORE_USERS = frozenset(
         "workspace/run_reader",
         "cli/output",
         "fence/assistant_rules",
+        "fence/installation",
+        "fence/trial",
         "cli/commands/install",
         "cli/commands/init",
         "cli/commands/repair",

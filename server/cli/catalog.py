@@ -56,8 +56,8 @@ _ALLOW = "an awaited person does not fail the check"
 _HTTP = "serve assistants over HTTP on this machine, too (default port: 7425)"
 _DEMO = Path("phasekeeper-demo")
 _ASSISTANTS = ("claude", "codex", "cursor", "gemini")
-_CLIENTS = ("claude", "codex", "gemini", "copilot", "cursor")
-_PROGRAMS = (*_CLIENTS, "git", "github")
+_CLIENTS = ("claude", "codex", "gemini", "copilot", "cursor", "vscode")
+_PROGRAMS = (*_CLIENTS, "git", "pre-commit", "github")
 _FOR = f"deny decisions to these: {', '.join(_ASSISTANTS)}"
 
 # ---- the table --------------------------------------------------------------------------------

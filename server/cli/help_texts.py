@@ -131,7 +131,8 @@ exit codes: 0, 1 the server ended before its client
 """
 DOCTOR = """\
 The server, its clients and roots, what is watched and found, the folders and
-their permissions, versions; and what is wrong, with the command that mends it.
+their permissions, versions; each installed fence, tried by a call that it has to
+deny; and what is wrong, with the command that mends it.
 
 exit codes: 0 nothing is wrong, 1 something is
 """
@@ -154,10 +155,14 @@ exit codes: 0, 2 a refusal (where the guard fails closed and there is no verdict
 """
 INSTALL = """\
 Shows what it will write, as a difference, and asks. What stands in a file stays:
-  claude, codex, gemini, copilot, cursor   hooks that ask before each call of a tool;
-                                           they refuse what guarded runs forbid
-  git       .git/hooks/pre-commit and pre-push: failed gates stop a commit or push
-  github    .github/workflows/phasekeeper.yml: measures, then asks the gates
+  claude, codex, gemini, copilot, cursor, vscode
+              hooks that ask before each call of a tool, and refuse what guarded
+              runs forbid
+  git         the hooks pre-commit and pre-push: failed gates stop a commit or push
+  pre-commit  the same by .pre-commit-config.yaml
+  github      a workflow and its action: measures, asks the gates, annotates,
+              uploads SARIF
+`phasekeeper doctor` tries each of them.
 
 exit codes: 0 done, 1 something was left alone, 2 wrong use
 

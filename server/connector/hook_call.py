@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 KIND = "hook"
 MAX_INPUT = 8 * 2**20
 """Bytes of an event; a tool's input holds the whole text of a file that it writes."""
-_GREETING_S = 2.0
-_ANSWER_S = 8.0
-"""Below the shortest limit that a client has for a hook."""
+_GREETING_S = 1.0
+_ANSWER_S = 4.0
+"""After both there is time left to look at the files itself, of the thirty seconds that a hook has."""
 _BLOCK = 2
 """The exit code that keeps every client from going on; its reason is on stderr."""
 

@@ -17,7 +17,7 @@ from .folder import StoreError, as_store_error, open_folder, read_file
 class PlannedFile(NamedTuple):
     """A file to be written: `added` are the lines that people are shown.
 
-    `before` None is a new file, `after` None one that is removed. `mode` is that of a new one.
+    `before` None is a new file, `after` None one that is removed. `mode` None is as it was.
     """
 
     path: str
@@ -94,5 +94,6 @@ def write_planned(root: Path, change: PlannedFile) -> None:
             return
         status = folder.status(name)
         temporary = f".{name}.phasekeeper-init.tmp"
-        folder.put(name, temporary, change.after, status.st_mode & 0o777 if status else change.mode)
+        mode = change.mode if change.mode or not status else status.st_mode & 0o777
+        folder.put(name, temporary, change.after, mode)
         folder.sync()

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.assistants_live.wires import WIRES, Asked, Move, Say, Wire, blank
+from tests.assistants_live.wires import CHAT, WIRES, Asked, Move, Say, Wire, blank
 
 Answering = Callable[[Asked], Move]
 
@@ -73,9 +73,11 @@ class _Request(BaseHTTPRequestHandler):
         if wire is None:
             return self._json({"error": {"message": "there is no such path"}}, 404)
         events = self.server.answer(wire, body)
-        if not wire.named and "alt=sse" not in query:
+        if not wire.named and "alt=sse" not in query and not body.get("stream"):
             return self._json(events[0])
         said = "".join(_event(event, wire.named) for event in events)
+        if wire is CHAT:
+            said += "data: [DONE]\n\n"
         return self._send(200, "text/event-stream", said.encode())
 
     def _body(self) -> bytes:

@@ -35,6 +35,7 @@ class Program(NamedTuple):
 CLAUDE = Program("@anthropic-ai/claude-code", "2.1.332", 384, "@anthropic-ai/claude-code-*/claude")
 CODEX = Program("@openai/codex", "0.171.0", 424, ".bin/codex")
 GEMINI = Program("@google/gemini-cli", "0.61.0", 100, ".bin/gemini")
+COPILOT = Program("@github/copilot", "1.0.102", 189, ".bin/copilot")
 
 # Beside ours in benchmarks. What the first could also bring along are whole assistants.
 TASK_MASTER = Program("task-master-ai", "0.43.1", 767, ".bin/task-master-ai", ("--omit=optional",))

@@ -19,7 +19,7 @@ from tests.assistants_live.programs import Program
 from tests.roots import EXAMPLES
 
 README = Path(__file__).parents[2] / "README.md"
-BOUND_S = 180.0
+BOUND_S = 600.0
 # What an assistant says to us and hears is written down on the way.
 _TEED = """\
 #!/bin/sh
@@ -58,6 +58,10 @@ class Scene:
         assert found is not None, f"{program.package} is not installed"
         (self._bin / name).symlink_to(found)
 
+    def remove(self, name: str) -> None:
+        """Take a program off the path, as if it had never been installed."""
+        (self._bin / name).unlink()
+
     def set_up(self, assistant: str) -> None:
         """What README says for an assistant, word for word, typed in the repository."""
         done = self.run(["sh", "-c", set_up_line(assistant)])
@@ -83,7 +87,8 @@ class Scene:
 
     def end(self, keep: bool = False) -> None:
         """End the server that assistants started."""
-        self.run(["phasekeeper", "serve", "--stop"])
+        if (self._bin / "phasekeeper").exists():
+            self.run(["phasekeeper", "serve", "--stop"])
         if not keep:
             shutil.rmtree(self.home, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""How three assistants talk to their models over HTTP: what one asks, and how it is answered.
+"""How four assistants talk to their models over HTTP: what one asks, and how it is answered.
 
 A wire reads the body of a request and writes the events of an answer; it decides nothing.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 Body = Mapping[str, Any]
@@ -15,11 +16,14 @@ Event = dict[str, Any]
 
 class Asked(NamedTuple):
     """What a model is asked: the tools it may call, how tools answered so far, oldest first, and the JSON
-    Schema that its answer has to keep to."""
+    Schema that its answer has to keep to. `opening` is what was said before it said anything, `turns` how
+    often it did."""
 
     tools: Mapping[str, Any]
     results: tuple[str, ...]
     form: Mapping[str, Any] | None = None
+    opening: str = ""
+    turns: int = 0
 
 
 class Call(NamedTuple):
@@ -60,6 +64,11 @@ def blank(form: Mapping[str, Any]) -> Any:
     return {"number": 0, "integer": 0, "boolean": False, "array": []}.get(form.get("type", ""), "")
 
 
+def _opening(said: Iterable[tuple[str, str]], own: str) -> str:
+    """The texts before the first of the model's own, of pairs of a role and a text."""
+    return "\n".join(text for _, text in takewhile(lambda each: each[0] != own, said))
+
+
 # ---- Messages, as Claude Code asks ------------------------------------------------------------
 
 
@@ -71,7 +80,10 @@ def _read_messages(body: Body) -> Asked:
         for block in message["content"]
     )
     results = [texts_of(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
-    return Asked({tool["name"]: tool for tool in body.get("tools") or ()}, tuple(results))
+    said = [(message["role"], texts_of(message["content"])) for message in body.get("messages", ())]
+    turns = sum(role == "assistant" for role, _ in said)
+    tools = {tool["name"]: tool for tool in body.get("tools") or ()}
+    return Asked(tools, tuple(results), None, _opening(said, "assistant"), turns)
 
 
 def _write_messages(move: Move, number: int) -> list[Event]:
@@ -108,7 +120,15 @@ def _read_responses(body: Body) -> Asked:
     ended = [item for item in items if item.get("type", "").endswith("_output")]
     found = [tool for item in ended for tool in item.get("tools") or ()]
     tools = dict(_tools_within([*(body.get("tools") or ()), *found], ""))
-    return Asked(tools, tuple(texts_of(item.get("output")) for item in ended))
+    said = [(_codex_role(item), texts_of(item.get("content"))) for item in items]
+    turns = sum(role == "assistant" for role, _ in said)
+    results = tuple(texts_of(item.get("output")) for item in ended)
+    return Asked(tools, results, None, _opening(said, "assistant"), turns)
+
+
+def _codex_role(item: Event) -> str:
+    """Who said it: calls of tools are the model's."""
+    return "assistant" if str(item.get("type", "")).endswith("_call") else str(item.get("role", ""))
 
 
 def _tools_within(tools: Iterable[Any], space: str) -> Iterable[tuple[str, Any]]:
@@ -157,7 +177,10 @@ def _read_contents(body: Body) -> Asked:
     answers = [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
     declared = [tool for tools in body.get("tools") or () for tool in tools.get("functionDeclarations", ())]
     form = (body.get("generationConfig") or {}).get("responseJsonSchema")
-    return Asked({tool["name"]: tool for tool in declared}, tuple(map(_told, answers)), form)
+    said = [(content.get("role", ""), texts_of(content.get("parts"))) for content in body.get("contents", ())]
+    turns = sum(role == "model" for role, _ in said)
+    tools = {tool["name"]: tool for tool in declared}
+    return Asked(tools, tuple(map(_told, answers)), form, _opening(said, "model"), turns)
 
 
 def _told(response: Any) -> str:
@@ -176,7 +199,37 @@ def _write_contents(move: Move, number: int) -> list[Event]:
     return [{"candidates": [candidate], "usageMetadata": usage}]
 
 
+# ---- chat completions, as Copilot asks ---------------------------------------------------------
+
+
+def _read_chat(body: Body) -> Asked:
+    said = [
+        (message.get("role", ""), texts_of(message.get("content"))) for message in body.get("messages", ())
+    ]
+    results = tuple(text for role, text in said if role == "tool")
+    tools = {tool["function"]["name"]: tool for tool in body.get("tools") or () if "function" in tool}
+    turns = sum(role == "assistant" for role, _ in said)
+    return Asked(tools, results, None, _opening(said, "assistant"), turns)
+
+
+def _write_chat(move: Move, number: int) -> list[Event]:
+    message: Event = {"role": "assistant", "content": move.text if isinstance(move, Say) else None}
+    if isinstance(move, Call):
+        function = {"name": move.tool, "arguments": json.dumps(move.given)}
+        message["tool_calls"] = [
+            {"index": 0, "id": f"call_{number:06}", "type": "function", "function": function}
+        ]
+    chunk: Event = {"id": f"chat_{number:06}", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    reason = "stop" if isinstance(move, Say) else "tool_calls"
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return [
+        {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+    ]
+
+
 MESSAGES = Wire("/messages", True, _read_messages, _write_messages)
 RESPONSES = Wire("/responses", True, _read_responses, _write_responses)
 CONTENTS = Wire("generatecontent", False, _read_contents, _write_contents)
-WIRES: Sequence[Wire] = (MESSAGES, RESPONSES, CONTENTS)
+CHAT = Wire("/chat/completions", False, _read_chat, _write_chat)
+WIRES: Sequence[Wire] = (MESSAGES, RESPONSES, CONTENTS, CHAT)

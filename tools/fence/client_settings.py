@@ -2,7 +2,8 @@
 
 Pure: texts to texts. Ours are known by their command or their server, so that they can be taken out again and
 are never written twice. What a guard that fails closed needs is each client's own: Claude's `onFailure`,
-Cursor's `failClosed`; Copilot denies when a hook's process fails; Codex and Gemini only when it exits with 2.
+Cursor's `failClosed`; Copilot denies when a hook's process fails; Codex, Gemini and VS Code when it exits
+with 2. VS Code runs the hooks in Copilot's file: one file serves both, for two would be asked twice.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import Any, NamedTuple
 
 from ...orchestration.formats.json_edits import set_values
 from ...orchestration.formats.json_text import read_json
-from .hook_input import HookClient
+from .hook_input import HookClient, HookKind, kind_of
 from .tool_calls import OWN_SERVER
 
 _Hooks = Mapping[str, Sequence[Mapping[str, Any]]]
-_SECONDS = 10
-"""A hook is given up after so long; one takes milliseconds."""
+HOOK_SECONDS = 30
+"""A hook is given up after so long, and most clients then let the call through. One takes milliseconds, but
+on a machine that is busy beyond measure a process that has to look at the files itself takes seconds."""
 
 
 class ClientSettings(NamedTuple):
@@ -74,6 +76,33 @@ def is_ours(entry: object) -> bool:
     )
 
 
+def call_hook(client: HookClient, fails_closed: bool) -> tuple[str, Mapping[str, Any]]:
+    """The event and the hook by which a client asks before a call of a tool."""
+    hooks = SETTINGS[client].hooks(fails_closed)
+    [event] = [event for event in hooks if kind_of(event) is HookKind.TOOL]
+    [entry] = hooks[event]
+    return event, (entry["hooks"][0] if "hooks" in entry else entry)
+
+
+class ChangedHooks(ValueError):  # noqa: N818 - a reason, shown to people
+    """Our hooks stand in a client's settings otherwise than they were put there."""
+
+
+def installed_policy(text: str, client: HookClient) -> bool | None:
+    """Whether the hooks that we put into the text fail closed; None without any.
+
+    Raises ChangedHooks where they are not word for word what was put there, ValueError as `with_hooks`.
+    """
+    events = _events(text) if text.strip() else {}
+    found = {event: ours for event, entries in events.items() if (ours := [*filter(is_ours, entries)])}
+    if not found:
+        return None
+    for policy in (False, True):
+        if found == SETTINGS[client].hooks(policy):
+            return policy
+    raise ChangedHooks("its hooks were changed")
+
+
 def _object(text: str) -> Mapping[str, Any]:
     data = read_json(text).data
     if not isinstance(data, dict):
@@ -95,25 +124,32 @@ def _command(client: str, event: str) -> str:
     return f"{OWN_SERVER} hook {client} {event}"
 
 
+_OR_BLOCK = " || { echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
+"""What makes every failure of a command one that blocks, also where there is no such program."""
+
+
 def _tool(client: str, event: str, *fields: str) -> dict[str, Any]:
     """A hook that calls our connected server's tool, which the program fills with fields of the event."""
     sent = {"client": client, "event": event}
     sent |= {field: f"${{{field}}}" for field in ("session_id", "cwd", *fields)}
-    return {"type": "mcp_tool", "server": OWN_SERVER, "tool": "hook", "input": sent, "timeout": _SECONDS}
+    return {"type": "mcp_tool", "server": OWN_SERVER, "tool": "hook", "input": sent, "timeout": HOOK_SECONDS}
 
 
 def _claude(fails_closed: bool) -> _Hooks:
-    # At the start of a session the server is not connected yet.
-    start = {"type": "command", "command": _command("claude", "SessionStart"), "timeout": _SECONDS}
-    closed = {"onFailure": "block"} if fails_closed else {}
-    call = _tool("claude", "PreToolUse", "tool_name", "tool_input") | closed
-    changed = _tool("claude", "ConfigChange", "file_path") | closed
-    stop = _tool("claude", "Stop", "background_tasks")
+    # A session's first calls, and on a busy machine its end, may come before our server is connected. Without
+    # `onFailure`, which an end does not have, Claude lets those through; a process has a verdict at any time.
+    def process(event: str) -> dict[str, Any]:
+        return {"type": "command", "command": _command("claude", event), "timeout": HOOK_SECONDS}
+
+    def hook(event: str, *fields: str) -> dict[str, Any]:
+        closed = {"onFailure": "block"}
+        return _tool("claude", event, *fields) | closed if fails_closed else process(event)
+
     return {
-        "SessionStart": [{"hooks": [start]}],
-        "PreToolUse": [{"matcher": "*", "hooks": [call]}],
-        "ConfigChange": [{"hooks": [changed]}],
-        "Stop": [{"hooks": [stop]}],
+        "SessionStart": [{"hooks": [process("SessionStart")]}],
+        "PreToolUse": [{"matcher": "*", "hooks": [hook("PreToolUse", "tool_name", "tool_input")]}],
+        "ConfigChange": [{"hooks": [hook("ConfigChange", "file_path")]}],
+        "Stop": [{"hooks": [process("Stop")]}],
     }
 
 
@@ -122,8 +158,7 @@ def _codex(fails_closed: bool) -> _Hooks:
     if fails_closed:
         # A tool's hook lets a call through where its server is not there, and so does a command that fails.
         command = _command("codex", "PreToolUse")
-        failing = "{ echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
-        call = {"type": "command", "command": f"{command} || {failing}", "timeout": _SECONDS}
+        call = {"type": "command", "command": f"{command}{_OR_BLOCK}", "timeout": HOOK_SECONDS}
     return {
         "SessionStart": [{"hooks": [_tool("codex", "SessionStart")]}],
         "PreToolUse": [{"matcher": "*", "hooks": [call]}],
@@ -132,32 +167,38 @@ def _codex(fails_closed: bool) -> _Hooks:
 
 
 def _gemini(fails_closed: bool) -> _Hooks:
-    def hook(event: str, more: str = "") -> list[dict[str, Any]]:
+    def hook(event: str, more: str) -> list[dict[str, Any]]:
         named = {"type": "command", "name": OWN_SERVER, "command": f"{_command('gemini', event)}{more}"}
-        return [{"matcher": "*", "hooks": [named | {"timeout": _SECONDS * 1000}]}]
+        return [{"matcher": "*", "hooks": [named | {"timeout": HOOK_SECONDS * 1000}]}]
 
-    failing = " || { echo 'phasekeeper has no verdict, and this guard fails closed' >&2; exit 2; }"
+    # To Gemini every code above 1 with a text on stderr blocks, also that of a shell which finds no program;
+    # an end that is blocked so would be blocked for ever.
+    passes = " || exit $(($? == 2 ? 2 : 1))"
     return {
-        "SessionStart": hook("SessionStart"),
-        "BeforeTool": hook("BeforeTool", failing if fails_closed else ""),
-        "AfterAgent": hook("AfterAgent"),
+        "SessionStart": hook("SessionStart", " || exit 1"),
+        "BeforeTool": hook("BeforeTool", _OR_BLOCK if fails_closed else passes),
+        "AfterAgent": hook("AfterAgent", " || exit 1"),
     }
 
 
 def _copilot(fails_closed: bool) -> _Hooks:
-    # A process that fails denies, so an open guard says that it has not failed.
-    end = "" if fails_closed else "; exit 0"
+    # To Copilot a process that fails denies, so an open guard says that it has not failed.
+    def hook(event: str, *, closed: bool = False) -> list[dict[str, Any]]:
+        command = _command("copilot", event)
+        bash = f"{command}{_OR_BLOCK}" if closed else f"{command}; exit 0"
+        powershell = f"{command}; if ($LASTEXITCODE -ne 0) {{ exit 2 }}" if closed else f"{command}; exit 0"
+        return [{"type": "command", "bash": bash, "powershell": powershell, "timeoutSec": HOOK_SECONDS}]
 
-    def hook(event: str) -> list[dict[str, Any]]:
-        command = f"{_command('copilot', event)}{end}"
-        return [{"type": "command", "bash": command, "powershell": command, "timeoutSec": _SECONDS}]
-
-    return {event: hook(event) for event in ("sessionStart", "preToolUse", "agentStop")}
+    return {
+        "sessionStart": hook("sessionStart"),
+        "preToolUse": hook("preToolUse", closed=fails_closed),
+        "agentStop": hook("agentStop"),
+    }
 
 
 def _cursor(fails_closed: bool) -> _Hooks:
     def hook(event: str, **more: Any) -> list[dict[str, Any]]:
-        return [{"command": _command("cursor", event), "timeout": _SECONDS, **more}]
+        return [{"command": _command("cursor", event), "timeout": HOOK_SECONDS, **more}]
 
     closed = {"failClosed": True} if fails_closed else {}
     return {
@@ -173,4 +214,5 @@ SETTINGS: Mapping[HookClient, ClientSettings] = {
     HookClient.GEMINI: ClientSettings(".gemini/settings.json", _gemini),
     HookClient.COPILOT: ClientSettings(".github/hooks/phasekeeper.json", _copilot, {"version": 1}),
     HookClient.CURSOR: ClientSettings(".cursor/hooks.json", _cursor, {"version": 1}),
+    HookClient.VSCODE: ClientSettings(".github/hooks/phasekeeper.json", _copilot, {"version": 1}),
 }

@@ -1,7 +1,8 @@
 """Hook events of the coding assistants: what each client sends on stdin, or fills into a tool's arguments.
 
 The forms are those of Claude Code 2.1, Codex 0.171, Gemini CLI 0.61 and Copilot CLI 1.0, recorded from these
-programs, and Cursor's by its documents. A payload is another program's: whatever it lacks reads as empty.
+programs; Cursor's and VS Code's are by their documents. A payload is another program's: whatever it lacks
+reads as empty.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ class HookClient(StrEnum):
     GEMINI = "gemini"
     COPILOT = "copilot"
     CURSOR = "cursor"
+    VSCODE = "vscode"
 
 
 class HookKind(StrEnum):
@@ -68,7 +70,10 @@ def kind_of(event: str) -> HookKind:
 def read_event(client: HookClient, event: str, payload: object) -> HookEvent:
     """The event that a payload tells of. `event` is its name as the hook was set up for it."""
     sent = payload if isinstance(payload, Mapping) else {}
-    name = event or _text(sent, "hook_event_name")
+    if client is HookClient.COPILOT and "hookEventName" in sent:
+        # VS Code runs the hooks in Copilot's files, under its own names of the events.
+        client, event = HookClient.VSCODE, _text(sent, "hookEventName")
+    name = event or _text(sent, "hook_event_name", "hookEventName")
     tool, given = _text(sent, "tool_name", "toolName"), _arguments(sent)
     if name.lower() == "beforeshellexecution":
         tool, given = "Shell", {"command": _text(sent, "command")}

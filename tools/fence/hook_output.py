@@ -26,8 +26,9 @@ _MOST_CONTEXT = 1_500
 
 
 def no_opinion(event: HookEvent) -> HookOutput:
-    """Nothing is said: the client does as without a hook. To Cursor no JSON is a failure."""
-    return _as_json({}) if event.client is HookClient.CURSOR else HookOutput()
+    """Nothing is said: the client does as without a hook. Cursor takes no JSON for a failure."""
+    is_read = event.client in (HookClient.CURSOR, HookClient.VSCODE)
+    return _as_json({}) if is_read else HookOutput()
 
 
 def refusal_output(event: HookEvent, reason: str) -> HookOutput:
@@ -65,7 +66,9 @@ def _refusal(event: HookEvent, reason: str) -> Mapping[str, Any]:
     if client is HookClient.GEMINI:
         return {"decision": "deny", "reason": reason}
     if kind is not HookKind.TOOL:
-        return {"decision": "block", "reason": reason}
+        block = {"decision": "block", "reason": reason}
+        is_nested = client is HookClient.VSCODE
+        return {"hookSpecificOutput": {"hookEventName": event.name, **block}} if is_nested else block
     if client is HookClient.COPILOT and event.name[:1].islower():
         return {"permissionDecision": "deny", "permissionDecisionReason": reason}
     return {

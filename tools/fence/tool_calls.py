@@ -1,8 +1,8 @@
 """What a call of an assistant's tool would touch: paths that it writes, agents that it starts.
 
 By the tools' own names and fields, as the clients send them to hooks (driven with Claude Code 2.1, Codex
-0.171, Gemini CLI 0.61 and Copilot CLI 1.0; Cursor's by its documents). A tool that is not known, as one of
-another MCP server, is taken by the verb in its name and the fields that name files.
+0.171, Gemini CLI 0.61 and Copilot CLI 1.0; Cursor's and VS Code's by their documents). A tool that is not
+known, as one of another MCP server, is taken by the verb in its name and the fields that name files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def touches_of(tool: str, given: Mapping[str, Any]) -> Touches:
     if tool in _PATCHES:
         return Touches(tuple(_patched_paths(_first_text(given, ("command", "input", "patch")))))
     if tool in _STARTERS:
-        agent = _first_text(given, ("subagent_type", "agent_type", "agent_name", "agent"))
+        agent = _first_text(given, ("subagent_type", "agent_type", "agent_name", "agent", "agentName"))
         return Touches(agents=(agent,) if agent else ())
     verb = None if tool in _READERS else _WRITING_VERB.search(tool)
     if verb is None and tool not in _WRITERS:
@@ -58,7 +58,7 @@ def touches_of(tool: str, given: Mapping[str, Any]) -> Touches:
 
 _SHELLS = frozenset((
     "Bash", "bash", "Monitor", "PowerShell", "powershell", "Shell", "shell", "run_shell_command",
-    "write_stdin", "exec_command", "local_shell", "write_bash", "runInTerminal",
+    "write_stdin", "exec_command", "local_shell", "write_bash", "runInTerminal", "run_in_terminal",
 ))  # fmt: skip
 _PATCHES = frozenset(("apply_patch", "ApplyPatch"))
 _STARTERS = frozenset(("Agent", "Task", "task", "spawn_agent", "invoke_agent", "runSubagent"))
@@ -77,7 +77,7 @@ _PATH_FIELDS = (
     "relative_path", "source", "destination", "target", "old_path", "new_path", "oldPath", "newPath",
 )  # fmt: skip
 _OF_FOLDERS = ("delete", "remove", "move", "rename")
-_LIST_FIELDS = ("paths", "files", "file_paths", "edits")
+_LIST_FIELDS = ("paths", "files", "file_paths", "edits", "replacements")
 _OWN_TOOLS = "status|next_step|check_gate|check_action|report|escalations|request_decision|wait_for_change"
 _OWN = re.compile(rf"(?:mcp__|mcp_)?\w*{OWN_SERVER}(?:__|_|-|/)({_OWN_TOOLS})")
 

@@ -30,6 +30,10 @@ SETTINGS = (
     ".mcp.json",
     ".git/hooks/**",
     ".git/config",
+    ".husky/**",
+    ".pre-commit-config.yaml",
+    ".github/actions/phasekeeper/**",
+    ".github/workflows/**",
 )
 """Files of a root by which a fence is put up, or taken down."""
 _MOST_TOLD = 5

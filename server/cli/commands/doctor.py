@@ -1,7 +1,8 @@
 """`phasekeeper doctor`: what runs, what is watched and found here, what it stands on, and what is wrong.
 
-It looks, and changes nothing but the permissions of the folder for sockets. Every trouble comes with what
-mends it. Each part is examined by itself, so that one that fails hides no other.
+It looks, and changes nothing but the permissions of the folder for sockets; fences it tries in a folder of
+their own. Every trouble comes with what mends it. Each part is examined by itself, so that one that fails
+hides no other.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import time
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +32,7 @@ from ...connector.address import UnusableFolder, find_address, lock_owner, runti
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...disk import decision_keys as decide
 from ...disk import git
+from ...fence.trial import FenceTrial, TrialResult, try_fences
 from ...hub.process import log_path
 from ...terminal.lines import Line, Part, count_noun, print_lines
 from ...terminal.run_views import STATUS_STYLE
@@ -215,12 +217,26 @@ def _watching(_: list[Trouble]) -> dict[str, Any]:
     return {"limits": limits}
 
 
+def _fences(troubles: list[Trouble]) -> dict[str, Any]:
+    """The fences that are installed around the current folder, each tried by a call that it has to deny."""
+    found: list[FenceTrial] = []
+    with suppress(UsageError, InvalidWorkflow):
+        for workspace in open_path(Path()).workspaces:
+            found += try_fences(workspace)
+    for trial in found:
+        if trial.why:
+            what = f"the fence of {trial.program} ({trial.path}) {trial.result}: {trial.why}"
+            troubles.append(Trouble(what, trial.mend))
+    return {"tried": [trial._asdict() for trial in found]}
+
+
 PARTS: Mapping[str, Callable[[list[Trouble]], dict[str, Any]]] = {
     "server": _server,
     "folders": _folders,
     "here": _here,
     "software": _software,
     "watching": _watching,
+    "fences": _fences,
 }
 
 
@@ -232,6 +248,7 @@ def _lines(found: Mapping[str, Any], troubles: list[Trouble]) -> Iterator[Line]:
     for name, lines in (
         ("server", _server_lines(found["server"])),
         ("here", _here_lines(found["here"])),
+        ("fences", _fence_lines(found["fences"]["tried"])),
         ("watching", _watching_lines(limits, found["server"].get("watching") or {})),
         ("cache", _cache_lines(found["server"].get("cache") or {})),
         ("folders", _folder_lines(found["folders"])),
@@ -280,6 +297,20 @@ def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:
         if passed := root["passed"]:
             parts.append(Part(f"; {count_noun(passed, 'folder')} passed over", "dim"))
         yield parts
+
+
+def _fence_lines(trials: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    if not trials:
+        yield [Part("none is installed here; `phasekeeper install` puts them up", "dim")]
+    for trial in trials:
+        good = trial["result"] in (TrialResult.DENIES, TrialResult.UNTRIED)
+        kept = f"; without an answer it {trial['without_answer']}" if trial["without_answer"] else ""
+        yield [
+            Part(f"{trial['program']}: "),
+            Part(trial["result"], "good" if good else "bad"),
+            Part(kept),
+            Part(f"  {plain(trial['path'], 400)}", "dim"),
+        ]
 
 
 def _watching_lines(limits: str, faults: Mapping[str, Any]) -> Iterator[Line]:

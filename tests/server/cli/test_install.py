@@ -10,7 +10,7 @@ import pytest
 
 from tests.roots import put, task
 
-EVERY = ("claude", "codex", "gemini", "copilot", "cursor", "git", "github")
+EVERY = ("claude", "codex", "gemini", "copilot", "cursor", "vscode", "git", "pre-commit", "github")
 HOOKS = (".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json")
 
 
@@ -55,13 +55,17 @@ def test_a_guard_that_fails_closed_is_told_to_the_program(here, run):
 
 
 def test_what_somebody_else_wrote_is_left_alone_and_named(here, run):
-    put(here / ".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n")
+    put(here / ".git/hooks/pre-commit", "#!/usr/bin/env python3\n")
     put(here / ".codex/hooks.json", "[]")
-    code, _, err = run("install", "git", "codex", "--yes")
+    put(here / ".pre-commit-config.yaml", "repos: []\n")
+    put(here / ".github/workflows/phasekeeper.yml", "on: push\n")
+    code, _, err = run("install", "git", "codex", "pre-commit", "github", "--yes")
     assert code == 1
-    assert ".git/hooks/pre-commit is left alone: it holds something else" in err
+    assert ".git/hooks/pre-commit is left alone: it is no shell script" in err
     assert ".codex/hooks.json is left alone: it is no JSON object" in err
-    assert (here / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\nexit 0\n"
+    assert ".pre-commit-config.yaml is left alone: its repos are no list in lines of their own" in err
+    assert ".github/workflows/phasekeeper.yml is left alone: it holds something else" in err
+    assert (here / ".git/hooks/pre-commit").read_text() == "#!/usr/bin/env python3\n"
     assert (here / ".git/hooks/pre-push").exists()
 
 
@@ -69,4 +73,4 @@ def test_a_folder_without_git_of_its_own_has_no_hooks(tmp_path, monkeypatch, run
     put(tmp_path / ".phasekeeper/config.yaml", "# nothing\n")
     monkeypatch.chdir(tmp_path)
     code, _, err = run("install", "git", "--yes")
-    assert (code, "this folder has no .git of its own" in err) == (1, True)
+    assert (code, "git keeps the hooks of this folder elsewhere, or none" in err) == (1, True)

@@ -55,6 +55,20 @@ def test_the_server_and_the_process_alone_say_the_same_and_one_starts_the_other(
     assert call(home, event(guarded), command=(sys.executable, "-I", "-S", str(SCRIPT))) == alone
 
 
+@pytest.mark.parametrize("policy", ["open", "closed"])
+def test_a_server_that_is_killed_in_between_changes_no_verdict(
+    home: Home, guarded: Path, policy: str
+) -> None:
+    config = guarded / ".phasekeeper/config.yaml"
+    put(config, config.read_text().replace('["**"]', f'["**"], fail: {policy}'))
+    server = home.server()
+    denied, free = call(home, event(guarded)), call(home, event(guarded, "src/a.py"))
+    server.kill()
+    server.wait()
+    assert "deny" in denied[1]
+    assert (call(home, event(guarded)), call(home, event(guarded, "src/a.py"))) == (denied, free)
+
+
 def test_a_server_that_stops_answering_is_not_waited_for(
     home: Home, guarded: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
 ) -> None:

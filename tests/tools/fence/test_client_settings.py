@@ -33,7 +33,7 @@ def test_each_client_asks_before_a_call_at_the_start_and_at_the_end(client: Hook
 @CLIENTS
 def test_hooks_of_others_stay_and_ours_are_put_in_once(client: HookClient) -> None:
     event = next(event for event in hooks(with_hooks("", client, False)) if event in CALLS)
-    other = OTHER if client in ("copilot", "cursor") else {"matcher": "Bash", "hooks": [OTHER]}
+    other = OTHER if client in ("copilot", "cursor", "vscode") else {"matcher": "Bash", "hooks": [OTHER]}
     before = json.dumps({"model": "x", "hooks": {event: [other], "Else": [other]}}, indent=2)
     once = with_hooks(before, client, False)
     assert with_hooks(once, client, False) == once
@@ -62,5 +62,7 @@ def test_settings_that_cannot_be_read_are_left_alone(client: HookClient, text: s
             change()
 
 
-def test_each_client_has_a_file_of_its_own() -> None:
-    assert len({settings.path for settings in SETTINGS.values()}) == len(HookClient)
+def test_each_client_has_a_file_of_its_own_but_for_two_that_read_the_same() -> None:
+    paths = {client: settings.path for client, settings in SETTINGS.items()}
+    assert paths[HookClient.VSCODE] == paths[HookClient.COPILOT]
+    assert len(set(paths.values())) == len(HookClient) - 1

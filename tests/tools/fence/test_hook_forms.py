@@ -15,7 +15,7 @@ from phasekeeper.tools.fence.hook_output import (
     refusal_output,
 )
 
-CLAUDE, CODEX, GEMINI, COPILOT, CURSOR = HookClient
+CLAUDE, CODEX, GEMINI, COPILOT, CURSOR, VSCODE = HookClient
 BASH = {"command": "touch x"}
 
 RECORDED: list[tuple[HookClient, str, dict[str, Any], HookEvent]] = [
@@ -177,6 +177,28 @@ RECORDED: list[tuple[HookClient, str, dict[str, Any], HookEvent]] = [
         {"conversation_id": "s5", "command": "touch x", "cwd": "/r"},
         HookEvent(CURSOR, "beforeShellExecution", HookKind.TOOL, "s5", "/r", "Shell", BASH),
     ),
+    # VS Code runs the command that stands in Copilot's file.
+    (
+        COPILOT,
+        "preToolUse",
+        {
+            "timestamp": "2026-02-09T10:30:00.000Z",
+            "cwd": "/r",
+            "sessionId": "s6",
+            "hookEventName": "PreToolUse",
+            "transcript_path": "/t",
+            "tool_name": "run_in_terminal",
+            "tool_input": BASH,
+            "tool_use_id": "t",
+        },
+        HookEvent(VSCODE, "PreToolUse", HookKind.TOOL, "s6", "/r", "run_in_terminal", BASH),
+    ),
+    (
+        COPILOT,
+        "agentStop",
+        {"cwd": "/r", "sessionId": "s6", "hookEventName": "Stop", "stop_hook_active": False},
+        HookEvent(VSCODE, "Stop", HookKind.STOP, "s6", "/r"),
+    ),
 ]
 
 
@@ -209,6 +231,9 @@ def event(client: HookClient, name: str) -> HookEvent:
 DENY = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "R"}
 
 
+BLOCK = {"decision": "block", "reason": "R"}
+
+
 @pytest.mark.parametrize(
     ("client", "name", "answer"),
     [
@@ -223,6 +248,8 @@ DENY = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permission
         (GEMINI, "AfterAgent", {"decision": "deny", "reason": "R"}),
         (COPILOT, "agentStop", {"decision": "block", "reason": "R"}),
         (CURSOR, "stop", {"followup_message": "R"}),
+        (VSCODE, "PreToolUse", {"hookSpecificOutput": DENY}),
+        (VSCODE, "Stop", {"hookSpecificOutput": {"hookEventName": "Stop", **BLOCK}}),
         (CLAUDE, "ConfigChange", {"decision": "block", "reason": "R"}),
     ],
 )
@@ -241,6 +268,7 @@ def test_a_refusal_has_the_keys_of_its_client_and_event_and_no_other(
         (GEMINI, "SessionStart", "hookSpecificOutput"),
         (COPILOT, "sessionStart", "additionalContext"),
         (CURSOR, "sessionStart", "additional_context"),
+        (VSCODE, "SessionStart", "hookSpecificOutput"),
     ],
 )
 def test_the_context_of_a_session_is_bounded(client: HookClient, name: str, key: str) -> None:
@@ -250,9 +278,9 @@ def test_the_context_of_a_session_is_bounded(client: HookClient, name: str, key:
     assert context_output(event(client, name), "") == no_opinion(event(client, name))
 
 
-def test_without_an_opinion_nothing_is_said_but_what_cursor_needs() -> None:
+def test_without_an_opinion_nothing_is_said_but_to_programs_that_read_json() -> None:
     assert {client: no_opinion(event(client, "x")).stdout for client in HookClient} == {
-        CLAUDE: "", CODEX: "", GEMINI: "", COPILOT: "", CURSOR: "{}\n",
+        CLAUDE: "", CODEX: "", GEMINI: "", COPILOT: "", CURSOR: "{}\n", VSCODE: "{}\n",
     }  # fmt: skip
 
 

@@ -29,6 +29,13 @@ DIFF = "--- a/old.py\t2026-01-01\n+++ b/new.py\n@@ -1 +1 @@\n-a\n+b\n--- /dev/nu
         ("apply_patch", {"input": DIFF}, ["old.py", "new.py", "made.py"]),
         ("replace", {"file_path": "a.md", "instruction": "x"}, ["a.md"]),
         ("create", {"path": "a.md"}, ["a.md"]),
+        ("replace_string_in_file", {"filePath": "/r/a.md", "newString": "x"}, ["/r/a.md"]),
+        (
+            "multi_replace_string_in_file",
+            {"replacements": [{"filePath": "a"}, {"filePath": "b"}]},
+            ["a", "b"],
+        ),
+        ("run_in_terminal", {"command": "echo x > a.md", "isBackground": False}, ["a.md"]),
         ("MultiEdit", {"edits": [{"file_path": "a"}, {"file_path": "b"}, 3]}, ["a", "b"]),
         ("Bash", {"command": "echo x > a.md"}, ["a.md"]),
         ("run_shell_command", {"command": "rm a.md"}, ["a.md/"]),
@@ -57,6 +64,7 @@ def test_paths_that_a_call_writes(tool: str, given: dict[str, Any], paths: list[
         ("Task", {"subagent_type": "coder"}),
         ("spawn_agent", {"agent_type": "coder", "message": "x"}),
         ("invoke_agent", {"agent_name": "coder"}),
+        ("runSubagent", {"agentName": "coder", "prompt": "x"}),
         ("task", {"agent_type": "coder", "name": "e1"}),
     ],
 )
