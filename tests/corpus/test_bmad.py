@@ -133,7 +133,7 @@ def test_ticking_a_task_changes_its_box_and_statuses_alone(folder: Path) -> None
                 for old, new in changed
             )
             assert len(changed) <= 4
-        after = combined(texts | edited)
+        after = combined({**texts, **edited})
         assert after
         again = after.by_id[task.id]
         assert again.status == "done" or (task.type == "story" and "eview" in again.word)
