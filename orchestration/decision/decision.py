@@ -30,7 +30,8 @@ class Decision:
     `questions` are those that the winning rule opens. `guards` are the expressions that decided; their values
     are its evidence, with `evidence` beside them. `undelivered` is the first earlier phase that has not
     delivered what it produces (the design's G). `skipped` are the phases that are passed over on the way.
-    `is_held`: the phase is done, and no report of it mends what holds the run back from its end.
+    `withheld` are questions that nobody is asked, since what they are about is not there, and that a person
+    may answer. `is_held`: the phase is done, and no report of it mends what holds the run back from its end.
     """
 
     status: RunStatus
@@ -40,6 +41,7 @@ class Decision:
     action: str | None = None
     waiting_for: str | None = None
     questions: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
     rule: Rule | None = None
     guards: tuple[Expression, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -209,10 +211,20 @@ class _Procedure:
         return ended
 
     def _regress(self, back: str, why: str) -> Decision:
+        """Back from an end that lacks its evidence. Nobody is asked about what is not there, but a person may
+        close the run without it."""
         asked = (r.ask for r in self.phase.rules if r.ask and self.facts.holds(r.where, r.when))
-        questions = tuple(ask for ask in asked if not self.is_answered(ask))
+        unanswered = [ask for ask in asked if not self.is_answered(ask)]
+        questions = tuple(name for name in unanswered if not self.lacks_subject(name))
+        withheld = tuple(name for name in unanswered if self.lacks_subject(name))
         reason = f"{self.phase.id} is recorded, but {why}"
-        return Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, questions=questions)
+        draft = Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back)
+        return replace(draft, questions=questions, withheld=withheld)
+
+    def lacks_subject(self, question: str) -> bool:
+        """True if nothing is there of what a question is about."""
+        about = [self.facts.artifact(name) for name in self.workflow.questions[question].about]
+        return bool(about) and not any(artifact.exists for artifact in about)
 
     def report_undelivered(self, phase: str) -> None:
         """Report that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""

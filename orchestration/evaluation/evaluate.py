@@ -99,7 +99,7 @@ class _Assembler:
             phases=tuple(map(self._phase, workflow.phases.values())),
             suggestion=suggestion,
             gates=self.gates,
-            plan=task_board(facts, decision, self.schedule, tasks),
+            plan=task_board(facts, decision, self.schedule, tasks, self.evidence),
             progress=self._progress(),
             unknown_marks=snapshot.plan_facts.unknown,
             limits=limits,

@@ -15,7 +15,10 @@ from ..snapshot.snapshot import DEFINITION, STATE
 from ..snapshot.state_ratchets import loosened_values
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
-RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
+RAISED = (
+    Option("continue", "answer, and go on: the reason is the answer, in your words"),
+    Option("stop", "stop the run"),
+)
 ACCEPT = "accept"
 AFTER_REFUSALS = (
     Option("continue", "go on: the reason says what is to be changed"),

@@ -11,6 +11,7 @@ from ..expressions.context import Outcome
 from ..plans.model import Task
 from ..plans.schedule import BLOCKED_MARK, Schedule, TaskBoard, build_schedule
 from ..snapshot.snapshot import Snapshot
+from .evidence import EvidenceCollector
 
 # Of the tasks that cannot start, this many are named in a reason.
 MOST_NAMED = 5
@@ -48,13 +49,18 @@ def deadlock_reason(schedule: Schedule, snapshot: Snapshot) -> str:
 
 
 def task_board(
-    facts: RunFacts, decision: Decision, schedule: Schedule, tasks: Iterable[Task]
+    facts: RunFacts,
+    decision: Decision,
+    schedule: Schedule,
+    tasks: Iterable[Task],
+    evidence: EvidenceCollector,
 ) -> TaskBoard | None:
     """The plan as people see it; None when the run has none. `tasks` are the relevant ones."""
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
     ids = facts.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
+    turns = TaskTurns(facts)
     agents = next((phase.agents for phase in workflow.phases.values() if phase.tasks is not None), ())
     return TaskBoard(
         path=snapshot.plan_path,
@@ -64,7 +70,8 @@ def task_board(
         stage=facts.stage,
         phase=decision.phase or "",
         agent=agents[0] if agents else None,
-        reported=TaskTurns(facts).reported_tasks,
+        reported=turns.reported_tasks,
+        failed={name: evidence.of_record(entry) for name, entry in turns.failed_tasks.items()},
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
         files={task.id: files for task in tasks if (files := snapshot.details(task).files)},

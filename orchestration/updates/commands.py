@@ -176,7 +176,8 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
     tasks = tuple(dict.fromkeys(_task(trace, name) for name in names))
     named = command.stage or (said.stage if said else "")
     stage = _stage(trace, command._replace(stage=named), tasks)
-    if phase and (problem := TaskTurns(trace.facts).problem(phase, tasks)):
+    turns = TaskTurns(trace.facts)
+    if phase and (problem := turns.problem(phase, tasks) or turns.want_of_task(phase, tasks)):
         raise CommandRefused(f"nothing was recorded: {problem}")
     at_work = trace.facts.stage
     if stage and at_work and stage != at_work:
@@ -317,11 +318,13 @@ def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
 def offered_questions(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
     """Questions that nobody is asked and that a person may answer now, by name alone."""
     facts, context = trace.facts, trace.facts.context
+    declared = facts.workflow.questions
+    withheld = tuple(question_state(facts, declared[name]) for name in trace.decision.withheld)
     if trace.decision.kind.is_final or trace.decision.undelivered:
-        return ()
+        return withheld
     questions = (q for q in facts.workflow.questions.values() if q.offered and context.holds(q.offered))
     unanswered = (q for q in questions if context.fact(f"answers.{q.id}").value in ("none", "stale"))
-    return tuple(question_state(facts, question) for question in unanswered)
+    return (*withheld, *(question_state(facts, question) for question in unanswered))
 
 
 def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:

@@ -173,8 +173,8 @@ def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
 def board(whole: Plan, **more: Any) -> TaskBoard:
     known: dict[str, Any] = {
         "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
-        "phase": "4a", "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
-        "files": {},
+        "phase": "4a", "agent": "coder", "reported": frozenset(), "failed": {}, "skipped": frozenset(),
+        "claims": {}, "files": {},
     }  # fmt: skip
     return TaskBoard(**(known | more))
 

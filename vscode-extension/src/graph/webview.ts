@@ -13,8 +13,16 @@ let picture: Picture | undefined;
 let selected: string | undefined;
 
 window.addEventListener("message", (event: MessageEvent<ToWebview>) => {
+  const { data } = event;
+  const note = document.getElementById("stale")!;
+  note.hidden = !("stale" in data);
+  document.body.classList.toggle("stale", "stale" in data);
+  if ("stale" in data) {
+    note.textContent = data.stale;
+    return;
+  }
   const first = picture === undefined;
-  picture = event.data.picture;
+  picture = data.picture;
   api.setState({ root: picture.root, run: picture.run });
   if (!selected || !picture.details[selected]) selected = picture.current;
   draw(picture);
@@ -191,7 +199,7 @@ function detailElements(details: Details): HTMLElement[] {
   ];
 }
 
-const recent = (now: Picture): HTMLElement[] => section("Last transitions", now.recent);
+const recent = (now: Picture): HTMLElement[] => section("What was recorded last", now.recent);
 
 function section(title: string, lines: readonly string[]): HTMLElement[] {
   if (lines.length === 0) return [];
