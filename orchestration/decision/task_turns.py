@@ -33,7 +33,7 @@ class TaskTurns:
         facts, plan = self._facts, self._facts.snapshot.plan
         if plan is None or phase.tasks is None:
             return ""
-        handed_out = self._tasks_of(phase)
+        handed_out = self.tasks_of(phase)
         for name in names:
             task = plan.by_id.get(name)
             if task is None:
@@ -47,18 +47,6 @@ class TaskTurns:
             if waits := [each for each in waits if each not in names]:
                 return f"{name} waits for {', '.join(waits)}"
         return ""
-
-    def want_of_task(self, phase: Phase, names: Sequence[str]) -> str:
-        """Why a report of the phase has to name the tasks that it is about; "" when it does, or has none."""
-        if names or self._facts.snapshot.plan is None or phase.tasks is None:
-            return ""
-        handed_out = self._tasks_of(phase)
-        named = ", ".join(islice(handed_out, _MOST_NAMED))
-        return (
-            f"a report of {phase.id} names the tasks that it is about; those that are: {named}"
-            if named
-            else ""
-        )
 
     @cached_property
     def reported_tasks(self) -> frozenset[str]:
@@ -89,7 +77,7 @@ class TaskTurns:
                 failed = {n: by for n, by in failed.items() if (by["phase"], by["stage"]) != verdict}
         return failed
 
-    def _tasks_of(self, phase: Phase) -> dict[str, None]:
+    def tasks_of(self, phase: Phase) -> dict[str, None]:
         """The ids of the tasks that a phase hands out, in order."""
         if phase.id not in self._handed_out:
             value = self._facts.context.items(phase.tasks).value if phase.tasks else None

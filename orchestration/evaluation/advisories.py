@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..decision.brings import Delivery, checks_behind
-from ..decision.decision import Decision, definition_changed_text
+from ..decision.decision import Decision
 from ..decision.facts import RunFacts, make_finding
 from ..definition.model import Phase
 from ..definition.root_config import PATH as CONFIGURATION
@@ -19,6 +19,7 @@ from ..result.values import LimitState
 from ..snapshot.snapshot import RecordOrigin
 from ..states import RecordKind
 from ..suggestions import did_you_mean, misspelling
+from .questions import definition_changed_text
 
 # The codes of artifacts that are not as they have to be.
 _LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")

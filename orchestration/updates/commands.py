@@ -176,8 +176,7 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
     tasks = tuple(dict.fromkeys(_task(trace, name) for name in names))
     named = command.stage or (said.stage if said else "")
     stage = _stage(trace, command._replace(stage=named), tasks)
-    turns = TaskTurns(trace.facts)
-    if phase and (problem := turns.problem(phase, tasks) or turns.want_of_task(phase, tasks)):
+    if phase and (problem := TaskTurns(trace.facts).problem(phase, tasks)):
         raise CommandRefused(f"nothing was recorded: {problem}")
     at_work = trace.facts.stage
     if stage and at_work and stage != at_work:

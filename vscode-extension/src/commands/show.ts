@@ -30,6 +30,17 @@ export async function openPlace(subject: Partial<Subject>): Promise<void> {
   await vscode.window.showTextDocument(document, { selection: exists ? rangeOf(document, place) : undefined });
 }
 
+/** An editor for a file that is still to be written, under its path and with an example in it; nothing is saved. */
+export async function openToWrite(place: Place, example: string): Promise<void> {
+  const uri = uriOf(place)?.with({ scheme: "untitled" });
+  if (!uri) return;
+  const document = await vscode.workspace.openTextDocument(uri);
+  await vscode.window.showTextDocument(document);
+  const edit = new vscode.WorkspaceEdit();
+  edit.insert(uri, new vscode.Position(0, 0), example);
+  if (document.getText() === "") await vscode.workspace.applyEdit(edit);
+}
+
 const CREATE = "Create";
 const JOURNAL = ".phasekeeper/journal.jsonl";
 const RECORD_SCHEME = "phasekeeper-record";

@@ -12,7 +12,7 @@ import { taskLabel } from "../views/plan";
 import { prompt } from "../views/prompt";
 import type { Subject } from "../views/row";
 import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
-import { openPlace } from "./show";
+import { openPlace, openToWrite } from "./show";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const OUTCOMES = ["ok", "error"];
@@ -44,8 +44,12 @@ export async function startRun(session: Session): Promise<void> {
 async function openStarted(session: Session, run: Summary): Promise<void> {
   await vscode.commands.executeCommand("phasekeeper.revealRun", nameOf(run));
   const whole = await session.evaluations.get(run);
-  const path = run.suggestion.produce[0]?.path ?? whole?.plan?.path;
-  if (path) await openPlace({ place: { root: run.root, path, line: null, column: null } });
+  const [due] = run.suggestion.produce;
+  const path = due?.path ?? whole?.plan?.path;
+  if (!path) return;
+  const place = { root: run.root, path, line: null, column: null };
+  if (due && !due.revise) await openToWrite(place, due.example ?? "");
+  else await openPlace({ place });
 }
 
 async function chooseWorkflow(session: Session, root: string): Promise<string | undefined> {

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 
 const editor = vi.hoisted(() => ({
   setting: "all",
-  change: (() => undefined) as (event: { affectsConfiguration: (name: string) => boolean }) => void,
+  change: (_event: { affectsConfiguration: (name: string) => boolean }): void => undefined,
 }));
 vi.mock("vscode", () => ({
   DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
