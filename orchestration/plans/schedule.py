@@ -308,7 +308,8 @@ class TaskBoard:
         elif task.done and not failed_by:
             # A mark in the plan, which anybody sets, does not make up for a failure.
             state, blocked_by = TaskStatus.DONE, ()
-        elif claim:
+        elif claim and (task.id in self.schedule.claimed or task.id not in self.reported):
+            # Who reported it is not at work on it any more, unless it is handed out again.
             state, blocked_by = TaskStatus.CLAIMED, ()
         elif failed_by:
             state = TaskStatus.FAILED

@@ -61,6 +61,8 @@ export function taskLabel(task: Task): string {
   const failed = task.failedBy ? `failed: ${oneLine(task.failedBy.expression.replace(/^report /, ""))}` : "";
   if (task.state === "claimed" && task.claimedBy)
     return [`claimed by ${oneLine(task.claimedBy)}`, failed].filter(Boolean).join(" · ");
+  if (task.state === "reported" && task.claimedBy)
+    return `${TASK.reported.label} · claimed by ${oneLine(task.claimedBy)}`;
   if (failed) return failed;
   if (task.state === "blocked" && task.blockedBy.length) return `blocked by ${oneLine(task.blockedBy.join(", "))}`;
   return TASK[task.state].label;
@@ -97,9 +99,10 @@ function taskRow(run: Evaluation, task: Task, id: string): Row {
 /** What menus look for: what is handed out can be claimed and reported, what is claimed given back and reported. */
 function taskContext(run: Evaluation, task: Task): string {
   const isReady = run.suggestion.tasks.includes(task.id);
-  const isClaimed = task.state === "claimed";
+  const isClaimed = task.claimedBy !== null;
   return [
     `place task-${task.state}`,
+    isClaimed && task.state !== "claimed" ? "task-claimed" : "",
     isReady && task.state !== "ready" && !isClaimed ? "task-ready" : "",
     isReady || isClaimed ? "task-due" : "",
   ]
