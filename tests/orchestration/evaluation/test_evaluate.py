@@ -348,7 +348,7 @@ def test_the_same_warning_of_two_rules_is_told_once() -> None:
     assert [one.code for one in found.evaluation.findings] == ["odd"]
 
 
-PLAN = """# F - Master Plan
+GATED = """# F - Master Plan
 
 ## Phase 1: A (1h)
 
@@ -388,7 +388,7 @@ def test_evidence_of_a_report_file_stays_in_it_once_the_journal_holds_it_and_the
             if (report := read_report(text, forms)[0])
         ),
     ]
-    files = {"t/MASTER_PLAN.md": PLAN, "t/01-a.md": "# a\n", "t/02-b.md": "# b\n", **texts}
+    files = {"t/MASTER_PLAN.md": GATED, "t/01-a.md": "# a\n", "t/02-b.md": "# b\n", **texts}
     lines, prev = "", ""
     for number, entry in enumerate(records, 1):
         line = json.dumps({"seq": number, **entry, "prev": prev})
