@@ -79,7 +79,8 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     draft.act = record
     cause = draft.add(record, step, events, given, before)
     after = draft.look()
-    _refuse_about_no_task(trace, after, record)
+    if trace.facts.snapshot.plan_path not in {edit.path for edit in draft.changes.edits()}:
+        _refuse_about_no_task(trace, after, record)
     if command.kind == "report" and not record["path"] and (changed := _changed_substance(trace, after)):
         record["about"] = changed
         after = draft.look()
@@ -96,7 +97,7 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
 def _refuse_about_no_task(trace: EvaluationTrace, after: EvaluationTrace, record: Record) -> None:
     """Raise CommandRefused for a report that work is done which names no task, and leaves all as it was.
 
-    Where a definition has its effects say which tasks are done, a report needs to name none.
+    Where a definition has its effects change the plan, a report needs to name none.
     """
     phase = trace.facts.workflow.phases.get(str(record["phase"]))
     is_done = (
