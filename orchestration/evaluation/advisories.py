@@ -16,10 +16,9 @@ from ..findings import NO_DATA, Finding, Severity, Span, finding
 from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
-from ..snapshot.snapshot import RecordOrigin
+from ..snapshot.snapshot import RecordOrigin, definition_changed_text
 from ..states import RecordKind
 from ..suggestions import did_you_mean, misspelling
-from .questions import definition_changed_text
 
 # The codes of artifacts that are not as they have to be.
 _LACKS = ("artifact-missing", "artifact-stale", "artifact-invalid", "artifact-unreadable")

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..decision.decision import Decision, raised_questions
 from ..decision.facts import RunFacts
-from ..definition.model import Question, Workflow
+from ..definition.model import Question
 from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
 from ..snapshot.read_log import ArtifactState
-from ..snapshot.snapshot import DEFINITION, STATE
+from ..snapshot.snapshot import DEFINITION, STATE, definition_changed_text
 from ..snapshot.state_ratchets import loosened_values
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
@@ -56,12 +56,6 @@ def open_questions(facts: RunFacts, decision: Decision) -> tuple[QuestionState, 
         options = AFTER_REFUSALS if entry["outcome"] == RecordKind.REFUSED else RAISED
         questions.append(QuestionState(name, QuestionKind.ESCALATION, text, options, since=since))
     return tuple(questions)
-
-
-def definition_changed_text(workflow: Workflow) -> str:
-    """The sentence that the definition changed under a run, for a person."""
-    name = workflow.name
-    return f"The definition of {name}, or a parameter of it, changed while this run was under way."
 
 
 def question_state(facts: RunFacts, question: Question) -> QuestionState:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.task_turns import TaskTurns
 from ..expressions.context import Outcome
+from ..findings import Evidence
 from ..plans.model import Task
 from ..plans.schedule import BLOCKED_MARK, Schedule, TaskBoard, build_schedule
 from ..snapshot.snapshot import Snapshot
-from .evidence import EvidenceCollector
 
 # Of the tasks that cannot start, this many are named in a reason.
 MOST_NAMED = 5
@@ -53,14 +53,16 @@ def task_board(
     decision: Decision,
     schedule: Schedule,
     tasks: Iterable[Task],
-    evidence: EvidenceCollector,
+    failed: Mapping[str, Evidence],
 ) -> TaskBoard | None:
-    """The plan as people see it; None when the run has none. `tasks` are the relevant ones."""
+    """The plan as people see it; None when the run has none.
+
+    `tasks` are the relevant ones, `failed` the reports that failed tasks, by the tasks' ids.
+    """
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
     ids = facts.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
-    turns = TaskTurns(facts)
     agents = next((phase.agents for phase in workflow.phases.values() if phase.tasks is not None), ())
     return TaskBoard(
         path=snapshot.plan_path,
@@ -70,8 +72,8 @@ def task_board(
         stage=facts.stage,
         phase=decision.phase or "",
         agent=agents[0] if agents else None,
-        reported=turns.reported_tasks,
-        failed={name: evidence.of_record(entry) for name, entry in turns.failed_tasks.items()},
+        reported=TaskTurns(facts).reported_tasks,
+        failed=failed,
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
         files={task.id: files for task in tasks if (files := snapshot.details(task).files)},
