@@ -29,9 +29,9 @@ Request before a decision, for the dialog of the client's own; it is refused as 
                                                        {title, lines: [text], revision, unsaved: [path]}
     `lines` are all that the person has to read, safe to show as plain text: for an override each gate that it
     waives with its status and each phase that goes without its files; for an answer the option and what
-    follows from it, of every option where none is named; for a redo how the run stands then. It is about the files on disk: `unsaved` are those
-    that the editor holds other texts of. `phasekeeper/decide` with this `revision` is refused once the run
-    has moved on.
+    follows from it, of every option where none is named; for a redo how the run stands then. It is about the
+    files on disk: `unsaved` are those that the editor holds other texts of. `phasekeeper/decide` with this
+    `revision` is refused once the run has moved on.
 Requests about the checks of a gate (of those in force without `gate`), refused as those that write are:
     phasekeeper/gateChecks  {root, run, gate?}         {checks: [name], questions: [{check, definition, title,
                                                        lines}]}: what a person has to allow before they run

@@ -160,7 +160,7 @@ def test_a_phase_that_is_to_be_done_again_shows_errors_and_how_the_run_stands_th
         "error in t/state.json",
     ]
     assert text.lines[-2] == "reason: it was never done"
-    assert text.lines[-1].startswith("afterwards: active in one, next one: a is invalid")
+    assert text.lines[-1].startswith("afterwards: active in one, next one: a is unreadable")
 
 
 def test_an_override_shows_the_first_errors_that_it_goes_past() -> None:
