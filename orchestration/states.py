@@ -160,9 +160,11 @@ class RequirementKind(StrEnum):
 
 
 class TaskStatus(StrEnum):
-    """State of a task of a plan. REPORTED: done as somebody says, and not checked yet."""
+    """State of a task of a plan. REPORTED: done as somebody says, and not checked yet. FAILED: the newest
+    report of it says so."""
 
     DONE = "done"
+    FAILED = "failed"
     READY = "ready"
     BLOCKED = "blocked"
     CLAIMED = "claimed"

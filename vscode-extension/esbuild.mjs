@@ -1,5 +1,7 @@
 // Bundles the extension (one file for Node) and the graph's script (one file for its webview).
+import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { withPictures } from "./readme.mjs";
 
 const production = process.argv.includes("--production");
 const common = { bundle: true, minify: production, sourcemap: !production, logLevel: "warning", legalComments: "none" };
@@ -21,6 +23,7 @@ await build({
   format: "iife",
   target: "es2022",
 });
+if (production) await writeFile("dist/README.md", await withPictures(await readFile("README.md", "utf8")));
 if (process.argv.includes("--tests"))
   await build({
     ...common,

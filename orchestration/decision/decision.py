@@ -29,8 +29,8 @@ class Decision:
 
     `questions` are those that the winning rule opens. `guards` are the expressions that decided; their values
     are its evidence, with `evidence` beside them. `undelivered` is the first earlier phase that has not
-    delivered what it produces (the design's G). `skipped` are the phases that are passed over on the way.
-    `is_held`: the phase is done, and no report of it mends what holds the run back from its end.
+    delivered what it produces (the design's G). `skipped` are the phases that are passed over on the way,
+    `withheld` questions about what is not there. `is_held`: the phase is done, and no report mends the rest.
     """
 
     status: RunStatus
@@ -40,6 +40,7 @@ class Decision:
     action: str | None = None
     waiting_for: str | None = None
     questions: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
     rule: Rule | None = None
     guards: tuple[Expression, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -209,10 +210,16 @@ class _Procedure:
         return ended
 
     def _regress(self, back: str, why: str) -> Decision:
+        """Back from an end without evidence. Nobody is asked about what is not there; a person may answer."""
         asked = (r.ask for r in self.phase.rules if r.ask and self.facts.holds(r.where, r.when))
-        questions = tuple(ask for ask in asked if not self.is_answered(ask))
-        reason = f"{self.phase.id} is recorded, but {why}"
-        return Decision(RunStatus.ACTIVE, SuggestionKind.REGRESS, reason, to=back, questions=questions)
+        split: dict[bool, list[str]] = {True: [], False: []}
+        for name in (ask for ask in asked if not self.is_answered(ask)):
+            about = [self.facts.artifact(each) for each in self.workflow.questions[name].about]
+            split[bool(about) and not any(artifact.exists for artifact in about)].append(name)
+        more = f"; a person may answer {', '.join(split[True])} without it" if split[True] else ""
+        draft = self.go_back(back, Decision(*_STAY, ""))
+        draft = replace(draft, reason=f"{self.phase.id} is recorded, but {why}{more}")
+        return replace(draft, questions=tuple(split[False]), withheld=tuple(split[True]))
 
     def report_undelivered(self, phase: str) -> None:
         """Report that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""
@@ -232,11 +239,10 @@ class _Procedure:
     def _doubt(self) -> str:
         """The sentence that unknown or contradicted words hold the run back from its end."""
         unknown, told = self.facts.snapshot.unknown_words, self.facts.snapshot.contradictions
-        places = (
+        listed = ", ".join(
             f"{'.'.join(path[1:]).replace('.[]', '[]')} in {where}"
             for path, where in (unknown or told).items()
         )
-        listed = ", ".join(places)
         if unknown:
             return f"a word that nobody knows stands at {listed}; it has to be a known one"
         return f"files contradict each other or themselves at {listed}; they have to agree"
@@ -425,12 +431,6 @@ class _Procedure:
         later = facts.context.records.since(answers_to(question, scope), {"kind": RecordKind.REPORT.value})
         stages = {stage["id"] for stage in facts.snapshot.plan_facts.stages}
         return not any(scope not in stages or entry["stage"] == scope for entry in later)
-
-
-def definition_changed_text(workflow: Workflow) -> str:
-    """The sentence that the definition changed under a run, for a person."""
-    name = workflow.name
-    return f"The definition of {name}, or a parameter of it, changed while this run was under way."
 
 
 def step_of(workflow: Workflow, name: str) -> Phase | Action | None:

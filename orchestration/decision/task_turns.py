@@ -6,7 +6,7 @@ only those that failed (seed 004, phase 4 and gate 3). The definition says which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -34,7 +34,7 @@ class TaskTurns:
         facts, plan = self._facts, self._facts.snapshot.plan
         if plan is None or phase.tasks is None:
             return ""
-        handed_out = self._tasks_of(phase)
+        handed_out = self.tasks_of(phase)
         for name in names:
             task = plan.by_id.get(name)
             if task is None:
@@ -56,7 +56,29 @@ class TaskTurns:
         newest = self._newest_reports(phases)
         return frozenset(name for name, entry in newest.items() if entry["outcome"] not in FAILURES)
 
-    def _tasks_of(self, phase: Phase) -> dict[str, None]:
+    @cached_property
+    def failed_tasks(self) -> dict[str, Record]:
+        """Task -> the newest report that says that it failed, until its work is reported again as done.
+
+        A verdict that fails a stage names the tasks that failed (seed 004, gate 3); one that passes it later
+        takes that back.
+        """
+        failed: dict[str, Record] = {}
+        phases = self._facts.workflow.phases
+        for entry in self._facts.context.records.pick({"kind": RecordKind.REPORT.value}):
+            named = [*map(str, _tasks_named(entry))]
+            phase = phases.get(str(entry["phase"]))
+            if entry["outcome"] in FAILURES:
+                failed |= dict.fromkeys(named, entry)
+            elif phase and phase.tasks is not None:
+                for name in named:
+                    failed.pop(name, None)
+            else:
+                verdict = (entry["phase"], entry["stage"])
+                failed = {n: by for n, by in failed.items() if (by["phase"], by["stage"]) != verdict}
+        return failed
+
+    def tasks_of(self, phase: Phase) -> dict[str, None]:
         """The ids of the tasks that a phase hands out, in order."""
         if phase.id not in self._handed_out:
             value = self._facts.context.items(phase.tasks).value if phase.tasks else None
@@ -77,7 +99,12 @@ class TaskTurns:
         """Task -> the newest report of any of the phases that names it."""
         newest: dict[str, Record] = {}
         for entry in self._facts.context.records.pick({"kind": RecordKind.REPORT.value, "phase": phases}):
-            tasks = entry["tasks"] if isinstance(entry["tasks"], list) else []
-            for name in filter(None, (entry["task"], *tasks)):
+            for name in _tasks_named(entry):
                 newest[str(name)] = entry
         return newest
+
+
+def _tasks_named(entry: Record) -> Iterator[object]:
+    """The tasks that a report names."""
+    tasks = entry["tasks"] if isinstance(entry["tasks"], list) else []
+    return filter(None, (entry["task"], *tasks))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..decision.brings import Delivery, checks_behind
-from ..decision.decision import Decision, definition_changed_text
+from ..decision.decision import Decision
 from ..decision.facts import RunFacts, make_finding
 from ..definition.model import Phase
 from ..definition.root_config import PATH as CONFIGURATION
@@ -16,7 +16,7 @@ from ..findings import NO_DATA, Finding, Severity, Span, finding
 from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
-from ..snapshot.snapshot import RecordOrigin
+from ..snapshot.snapshot import RecordOrigin, definition_changed_text
 from ..states import RecordKind
 from ..suggestions import did_you_mean, misspelling
 

@@ -13,8 +13,10 @@ from ..decision.basis import BasisCollector, Grounds
 from ..decision.gates import allowed_steps
 from ..decision.lost_work import lost_work
 from ..decision.pending_reports import FoldedReports, fold_reports
+from ..decision.task_turns import TaskTurns
 from ..definition.model import Phase, Workflow
 from ..expressions.language import Expression
+from ..findings import Evidence
 from ..journal.journal import EMPTY_RECORD
 from ..result.values import (
     CriterionState,
@@ -124,7 +126,7 @@ class _Assembler:
             phases=tuple(map(self._phase, workflow.phases.values())),
             suggestion=suggestion,
             gates=self.gates,
-            plan=task_board(facts, decision, self.schedule, tasks),
+            plan=task_board(facts, decision, self.schedule, tasks, self._failed_tasks()),
             progress=self._progress(),
             unknown_marks=snapshot.plan_facts.unknown,
             limits=limits,
@@ -137,6 +139,10 @@ class _Assembler:
             reads={},
             home=snapshot.home,
         )
+
+    def _failed_tasks(self) -> dict[str, Evidence]:
+        failed = TaskTurns(self.facts).failed_tasks if self.snapshot.plan else {}
+        return {name: self.evidence.of_record(entry) for name, entry in failed.items()}
 
     def _title(self) -> str:
         plan = self.snapshot.plan

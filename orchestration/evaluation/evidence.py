@@ -74,10 +74,14 @@ class EvidenceCollector:
         return self._facts[name]
 
     def _records(self, records: Iterable[Record]) -> list[Evidence]:
-        evidence: list[Evidence] = []
-        for record in records:
-            where = f"{record['kind']} {record['phase'] or record['question']}".strip()
-            stage = f" of stage {record['stage']}" if record["stage"] else ""
-            place = self.facts.origins.get(id(record)) or (None, None)
-            evidence.append(Evidence(where + stage, record["outcome"] or record["option"], *place))
-        return evidence
+        """The evidence of records; of those about the same the newest first, which a reader is led to."""
+        groups: dict[str, list[Evidence]] = {}
+        for entry in map(self.of_record, records):
+            groups.setdefault(entry.expression, []).insert(0, entry)
+        return [entry for group in groups.values() for entry in group]
+
+    def of_record(self, record: Record) -> Evidence:
+        where = f"{record['kind']} {record['phase'] or record['question']}".strip()
+        stage = f" of stage {record['stage']}" if record["stage"] else ""
+        place = self.facts.origins.get(id(record)) or (None, None)
+        return Evidence(where + stage, record["outcome"] or record["option"], *place)

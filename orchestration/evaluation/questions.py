@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..decision.decision import Decision, definition_changed_text, raised_questions
+from ..decision.decision import Decision, raised_questions
 from ..decision.facts import RunFacts
 from ..definition.model import Question
 from ..definition.names import PROPOSED
 from ..result.values import Option, QuestionState
 from ..snapshot.read_log import ArtifactState
-from ..snapshot.snapshot import DEFINITION, STATE
+from ..snapshot.snapshot import DEFINITION, STATE, definition_changed_text
 from ..snapshot.state_ratchets import loosened_values
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 
-RAISED = (Option("continue", "go on"), Option("stop", "stop the run"))
+RAISED = (
+    Option("continue", "answer, and go on: the reason is the answer, in your words"),
+    Option("stop", "stop the run"),
+)
 ACCEPT = "accept"
 AFTER_REFUSALS = (
     Option("continue", "go on: the reason says what is to be changed"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.task_turns import TaskTurns
 from ..expressions.context import Outcome
+from ..findings import Evidence
 from ..plans.model import Task
 from ..plans.schedule import BLOCKED_MARK, Schedule, TaskBoard, build_schedule
 from ..snapshot.snapshot import Snapshot
@@ -48,9 +49,16 @@ def deadlock_reason(schedule: Schedule, snapshot: Snapshot) -> str:
 
 
 def task_board(
-    facts: RunFacts, decision: Decision, schedule: Schedule, tasks: Iterable[Task]
+    facts: RunFacts,
+    decision: Decision,
+    schedule: Schedule,
+    tasks: Iterable[Task],
+    failed: Mapping[str, Evidence],
 ) -> TaskBoard | None:
-    """The plan as people see it; None when the run has none. `tasks` are the relevant ones."""
+    """The plan as people see it; None when the run has none.
+
+    `tasks` are the relevant ones, `failed` the reports that failed tasks, by the tasks' ids.
+    """
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
@@ -65,6 +73,7 @@ def task_board(
         phase=decision.phase or "",
         agent=agents[0] if agents else None,
         reported=TaskTurns(facts).reported_tasks,
+        failed=failed,
         skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
         claims={claim.task: claim for claim in snapshot.claims},
         files={task.id: files for task in tasks if (files := snapshot.details(task).files)},

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
-from ..findings import Problem, Severity
+from ..findings import Evidence, Problem, Severity
 from ..graphs import find_cycles
 from ..journal.journal import Claim
 from ..states import TaskStatus
@@ -32,7 +32,7 @@ class TaskState:
     """A task as it stands.
 
     `blocked_by` holds task ids, "mark [-]", "stage N", "phase P", or what the plan says in words.
-    `line` is the row in the plan, zero-based.
+    `line` is the row in the plan, zero-based. `failed_by` is the report that says that it failed.
     """
 
     id: str
@@ -40,6 +40,7 @@ class TaskState:
     state: TaskStatus
     blocked_by: tuple[str, ...]
     claimed_by: str | None
+    failed_by: Evidence | None
     path: str
     line: int
     files: tuple[str, ...]
@@ -259,7 +260,8 @@ class TaskBoard:
     """The plan as people see it. `stages` is made when it is looked at: a plan may have 10,000 tasks.
 
     `files` are those that the tasks' own files name, by the tasks' ids. Those of tasks that are far off are
-    not read for the board either: its revision does not cover them. `listed` are the ids of the tasks that
+    not read for the board either: its revision does not cover them. `failed` has the reports that failed
+    tasks, by the tasks' ids. `listed` are the ids of the tasks that
     its stages list, None for all; their counts are of all tasks either way.
     """
 
@@ -271,6 +273,7 @@ class TaskBoard:
     phase: str
     agent: str | None
     reported: frozenset[str]
+    failed: Mapping[str, Evidence]
     skipped: frozenset[str]
     claims: Mapping[str, Claim]
     files: Mapping[str, tuple[str, ...]]
@@ -301,12 +304,17 @@ class TaskBoard:
 
     def _task(self, task: Task) -> TaskState:
         claim, blocked_by = self.claims.get(task.id), self.schedule.blocked.get(task.id, ())
+        failed_by = self.failed.get(task.id)
         if task.stage in self.skipped or task.status is MarkStatus.CANCELLED:
             state, blocked_by = TaskStatus.SKIPPED, ()
-        elif task.done:
+        elif task.done and not failed_by:
+            # A mark in the plan, which anybody sets, does not make up for a failure.
             state, blocked_by = TaskStatus.DONE, ()
-        elif claim:
+        elif claim and (task.id in self.schedule.claimed or task.id not in self.reported):
+            # Who reported it is not at work on it any more, unless it is handed out again.
             state, blocked_by = TaskStatus.CLAIMED, ()
+        elif failed_by:
+            state = TaskStatus.FAILED
         elif blocked_by:
             state = TaskStatus.BLOCKED
         elif task.id in self._ready:
@@ -319,8 +327,9 @@ class TaskBoard:
             blocked_by = (f"stage {self.stage}" if behind else f"phase {self.phase}",)
         path = f"{self.folder}/{task.file}" if self.folder and task.file else task.file
         actor, files = claim.actor if claim else None, self.files.get(task.id, ())
+        line = self.plan.span(task).line
         return TaskState(
-            task.id, task.title, state, blocked_by, actor, path, self.plan.span(task).line, files, self.agent
+            task.id, task.title, state, blocked_by, actor, failed_by, path, line, files, self.agent
         )
 
     @cached_property

@@ -61,9 +61,21 @@ def phase_arrows(workflow: Workflow) -> list[tuple[str, str, str]]:
         leads = {*reasons, *later[:1], *phase.leads_to}
         for target in (target for target in workflow.phases if target in leads):
             because = reasons.get(target)
-            text = re.sub(r"\{[^}]*\}", "…", because.source) if because else ""
+            text = _without_values(because.source) if because else ""
             arrows.append((name, target, text))
     return arrows
+
+
+# "stage {stage.id}" is any stage; other values, known in a run alone, are named by what they are read from.
+_NUMBERED, _NAMED, _COMPUTED = (re.compile(r) for r in (r"(\w+) \{\1\.id\}", r"\{([\w.]+)\}", r"\{[^}]*\}"))
+
+
+def _without_values(template: str) -> str:
+    """A reason as it reads before its values are known: "a person lets the stage be tried again"."""
+    text = _NAMED.sub(
+        lambda match: f"({match[1].replace('_', ' ').replace('.', ' ')})", _NUMBERED.sub(r"the \1", template)
+    )
+    return _COMPUTED.sub("(…)", text)
 
 
 def _exact(rule: Rule) -> list[str]:

@@ -85,9 +85,17 @@ def read_run(
         state = artifacts.pop("state", None)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
     records = tuple(stamp_record(entry, plan) for entry in entries)
-    origins = tuple(RecordOrigin(path, Span(line, 0, line, 0)) for _, line in counted)
     reader.asked = None
-    pending, unread = _read_reports(workflow, place, reader, records)
+    reports, unread = _read_reports(workflow, place, reader)
+    said = {(report.path, report.report.digest): report.report.span for report in reports}
+    origins = tuple(
+        # What a report file says stands there, also once the journal holds it.
+        RecordOrigin(str(entry["path"]), said[key])
+        if entry["kind"] == RecordKind.REPORT and (key := (entry["path"], entry["about"])) in said
+        else RecordOrigin(path, Span(line, 0, line, 0))
+        for entry, line in counted
+    )
+    pending = _without_recorded(reports, records, reader)
     return Snapshot(
         root, run, workflow, reader, state, artifacts, records, origins, pending, journal, tuple(claims),
         config or Config(), tuple(reader.findings), unread, asked, _is_guarded(run, config, reader),
@@ -124,15 +132,11 @@ def _with_claims(
 
 
 def _read_reports(
-    workflow: Workflow, place: RunPlace, reader: RunReader, records: Sequence[Record]
+    workflow: Workflow, place: RunPlace, reader: RunReader
 ) -> tuple[tuple[PendingReport, ...], str]:
-    """(report files that no record holds as they are now, the first file or folder that is unreadable)."""
-    reports = (entry for entry in records if entry["kind"] == RecordKind.REPORT and entry["path"])
-    recorded = {(entry["path"], entry["about"]) for entry in reports}
-    overrides = (entry for entry in records if entry["kind"] == RecordKind.OVERRIDE)
-    passed_over = {file for entry in overrides for file in files_of(entry).items()}
+    """(the report files that say something, the first file or folder that is unreadable)."""
     forms = list(workflow.reports.read.values())
-    pending: list[PendingReport] = []
+    reports: list[PendingReport] = []
     paths: dict[str, None] = {}
     unread: list[str] = []
     for pattern in (place.join(pattern) or pattern for pattern in workflow.reports.files):
@@ -150,6 +154,22 @@ def _read_reports(
             f"report of {workflow.digest}", file, lambda text: read_report(text, forms)
         )
         reader.add_findings(path, problems)
-        if report and (path, report.digest) not in recorded and (path, file.digest) not in passed_over:
-            pending.append(PendingReport(path, file.mtime_ns, report))
-    return tuple(pending), next(iter(unread), "")
+        if report:
+            reports.append(PendingReport(path, file.mtime_ns, report))
+    return tuple(reports), next(iter(unread), "")
+
+
+def _without_recorded(
+    reports: Sequence[PendingReport], records: Sequence[Record], reader: RunReader
+) -> tuple[PendingReport, ...]:
+    """The report files that no record holds as they are now, and none passed over."""
+    of_reports = (entry for entry in records if entry["kind"] == RecordKind.REPORT and entry["path"])
+    recorded = {(entry["path"], entry["about"]) for entry in of_reports}
+    overrides = (entry for entry in records if entry["kind"] == RecordKind.OVERRIDE)
+    passed_over = {file for entry in overrides for file in files_of(entry).items()}
+    return tuple(
+        each
+        for each in reports
+        if (each.path, each.report.digest) not in recorded
+        and (each.path, reader.read(each.path).digest) not in passed_over
+    )

@@ -106,6 +106,12 @@ def _item(task: Task) -> dict[str, str | bool | int]:
     }  # fmt: skip
 
 
+def definition_changed_text(workflow: Workflow) -> str:
+    """The sentence that the definition changed under a run, for a person."""
+    name = workflow.name
+    return f"The definition of {name}, or a parameter of it, changed while this run was under way."
+
+
 class RecordOrigin(NamedTuple):
     """The file that a record stands in, and where in it."""
 

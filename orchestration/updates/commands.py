@@ -318,11 +318,13 @@ def answerable(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
 def offered_questions(trace: EvaluationTrace) -> tuple[QuestionState, ...]:
     """Questions that nobody is asked and that a person may answer now, by name alone."""
     facts, context = trace.facts, trace.facts.context
+    declared = facts.workflow.questions
+    withheld = tuple(question_state(facts, declared[name]) for name in trace.decision.withheld)
     if trace.decision.kind.is_final or trace.decision.undelivered:
-        return ()
+        return withheld
     questions = (q for q in facts.workflow.questions.values() if q.offered and context.holds(q.offered))
     unanswered = (q for q in questions if context.fact(f"answers.{q.id}").value in ("none", "stale"))
-    return tuple(question_state(facts, question) for question in unanswered)
+    return (*withheld, *(question_state(facts, question) for question in unanswered))
 
 
 def answerable_question(trace: EvaluationTrace, name: str) -> QuestionState:

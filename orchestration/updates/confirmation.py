@@ -40,7 +40,7 @@ class Confirmation(NamedTuple):
 
 
 def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Confirmation:
-    """The text that a person confirms with an answer or an override.
+    """The text that a person confirms with an answer, an override, or before a phase is done again.
 
     An answer that names no option gets the text for choosing one: every option, each with what follows from
     it. An act without a reason gets the text as it is before the reason is typed.
@@ -56,6 +56,9 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
         way = f"from {evaluation.current_phase} to {command.step}"
         title = f"Move {evaluation.run} {way}, against what its files say?"
         lines = _override(trace, command, now, reason)
+    elif command.kind == "redo":
+        title = f"Do {command.step} of {evaluation.run} again?"
+        lines = (*_errors(evaluation), *reason, _afterwards(propose(trace, command, now).evaluation))
     else:
         question = answerable_question(trace, command.question)
         title, lines = question.question, _answer(trace, question, command, now, reason)
@@ -132,13 +135,17 @@ def _override(
     passed_over = files_of(record)
     for entry in (entry for entry in trace.facts.snapshot.pending if entry.path in passed_over):
         yield f"{entry.path} says {entry.report.phases[0]} {entry.report.outcome} and will be passed over"
+    yield from _errors(evaluation)
+    yield from reason
+    yield _afterwards(proposal.evaluation)
+
+
+def _errors(evaluation: Evaluation) -> Iterator[str]:
     errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
     for finding in errors[:MOST_ERRORS]:
         yield f"error in {finding.path}: {finding.message}"
     if len(errors) > MOST_ERRORS:
         yield f"and {len(errors) - MOST_ERRORS} more errors"
-    yield from reason
-    yield _afterwards(proposal.evaluation)
 
 
 def _afterwards(evaluation: Evaluation) -> str:

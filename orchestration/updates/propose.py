@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ..decision.task_turns import TaskTurns
 from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
@@ -25,7 +26,7 @@ from ..result.values import Evaluation
 from ..snapshot.read_log import RunReader
 from ..snapshot.run_files import read_run
 from ..snapshot.state_file import read_state
-from ..states import ArtifactStatus, QuestionKind, RunStatus, SuggestionKind
+from ..states import ArtifactStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
 from ..vfs.files import Files, below, digest_of
 from ..vfs.overlay import PROPOSED_MTIME_NS, OverlayFiles
 from .baseline_entries import baseline_entries
@@ -35,6 +36,9 @@ from .effects import Cause, EffectRunner, moves_on, stated_phase
 from .left_entries import left_entries
 from .measurements import measurements, unrecorded_reports
 from .state_writes import permitted_updates, refuse_placeholders
+
+# Of the tasks that a report may be about, so many are named in a refusal.
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     draft.act = record
     cause = draft.add(record, step, events, given, before)
     after = draft.look()
+    if trace.facts.snapshot.plan_path not in {edit.path for edit in draft.changes.edits()}:
+        _refuse_about_no_task(trace, after, record)
     if command.kind == "report" and not record["path"] and (changed := _changed_substance(trace, after)):
         record["about"] = changed
         after = draft.look()
@@ -88,6 +94,25 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
         after = draft.lead(cause, trace, after)
     _check(trace, after, command, step)
     return Proposal(draft.changes.edits(), tuple(draft.records), after.evaluation)
+
+
+def _refuse_about_no_task(trace: EvaluationTrace, after: EvaluationTrace, record: Record) -> None:
+    """Raise CommandRefused for a report that work is done which names no task, and leaves all as it was.
+
+    Where a definition has its effects change the plan, a report needs to name none.
+    """
+    phase = trace.facts.workflow.phases.get(str(record["phase"]))
+    is_done = (
+        phase is not None and record["kind"] == RecordKind.REPORT and record["outcome"] == phase.outcomes[0]
+    )
+    if phase is None or phase.tasks is None or not is_done or record["tasks"]:
+        return
+    left = [*TaskTurns(after.facts).tasks_of(phase)]
+    if left and left == [*TaskTurns(trace.facts).tasks_of(phase)]:
+        more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+        named = ", ".join(left[:_MOST_NAMED]) + more
+        why = f"a report of {phase.id} names the tasks that it is about; they are {named}"
+        raise CommandRefused(f"nothing was recorded: {why}")
 
 
 class _JournalPreview:

@@ -25,13 +25,13 @@ Requests that write; refused (-32803, with the reason) unless the connection is 
                          revision}; adopt with `complete` closes a plan that is finished
 They answer {recorded, evaluation: SUMMARY}.
 Request before a decision, for the dialog of the client's own; it is refused as `phasekeeper/decide` is:
-    phasekeeper/prepareDecision  {root, run, kind, question, option, to}
+    phasekeeper/prepareDecision  {root, run, kind, question, option, to}, or {root, run, kind: redo, phase}
                                                        {title, lines: [text], revision, unsaved: [path]}
     `lines` are all that the person has to read, safe to show as plain text: for an override each gate that it
     waives with its status and each phase that goes without its files; for an answer the option and what
-    follows from it, of every option where none is named. It is about the files on disk: `unsaved` are those
-    that the editor holds other texts of. `phasekeeper/decide` with this `revision` is refused once the run
-    has moved on.
+    follows from it, of every option where none is named; for a redo how the run stands then. It is about the
+    files on disk: `unsaved` are those that the editor holds other texts of. `phasekeeper/decide` with this
+    `revision` is refused once the run has moved on.
 Requests about the checks of a gate (of those in force without `gate`), refused as those that write are:
     phasekeeper/gateChecks  {root, run, gate?}         {checks: [name], questions: [{check, definition, title,
                                                        lines}]}: what a person has to allow before they run
@@ -42,6 +42,8 @@ Requests about the checks of a gate (of those in force without `gate`), refused 
                                                        {outcomes: [{name, result, reason, ran, log, tail}]};
                                                        `$/progress` tells how far they are, `$/cancelRequest`
                                                        ends them. What nobody allowed does not run
+A SUMMARY is part of an evaluation with `gates` in short, `findingCounts`, and the titles of what it names by
+ids: `phaseTitle`, `nextTitle`, and `taskTitles` of the first tasks at hand.
 A request for a root that is being opened is answered once that was looked at, or refused after 30 s;
 `board` and `recent` leave out what is not there after 5 s.
 Notification to the client:

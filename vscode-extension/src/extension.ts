@@ -1,21 +1,26 @@
 /** Composes the extension when a window opens. */
 
 import * as vscode from "vscode";
-import { registerCommands } from "./commands";
-import { activeFile, filePath } from "./commands/pick";
+import { isRunRow, registerCommands } from "./commands";
+import { activeFile, filePath, isSameRun } from "./commands/pick";
+import { registerRecords } from "./commands/show";
 import { offerInstall, reportUnusable } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
 import { GraphPanels } from "./graph/panel";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
+import { keyOf } from "./protocol";
+import { oneLine } from "./sanitize";
 import { Client } from "./server/client";
 import type { InstallTarget } from "./server/installation";
 import { foldersOnDisk, locateServer, pythonSetting } from "./server/locator";
 import { Evaluations, type Session } from "./session";
-import { questionCount, rootsAround, runsOf, Store } from "./store";
+import { questionCount, rootsAround, runAt, runsOf, Store } from "./store";
+import { registerBadges } from "./views/badges";
 import { nextRows } from "./views/next";
 import { MAX_RECORDS, recentRows } from "./views/recent";
-import { runRows } from "./views/runs";
+import { RunListOptions } from "./views/options";
+import { runRows, type RunList } from "./views/runs";
 import { readiness, staleReason, status } from "./views/status";
 import { Tree } from "./views/tree";
 import { restrictedMessage, waitingRows, waitingText } from "./views/waiting";
@@ -37,7 +42,8 @@ export function activate(context: vscode.ExtensionContext): Api {
   const client = new Client(store, output, () => locateServer(output, installation));
   const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
   const session: Session = { context, output, store, client, evaluations };
-  const trees = treesOf(session);
+  const list = new RunListOptions(context.workspaceState);
+  const trees = treesOf(session, list);
   const graphs = new GraphPanels(session);
   const mcp = registerMcpProvider(session);
   context.subscriptions.push(
@@ -46,7 +52,12 @@ export function activate(context: vscode.ExtensionContext): Api {
     graphs,
     ...Object.values(trees),
     new PlanDecorations(session),
-    ...registerCommands(session, { next: trees["next"]!, graphs, installation }),
+    list,
+    ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, graphs, installation }),
+    registerRecords(),
+    ...registerBadges(session),
+    ...applyRunList(trees["runs"]!, list),
+    ...followActiveFile(session, trees["runs"]!),
     ...createStatusBar(session),
     refreshTrees(session, trees),
     ...syncContextKey(session),
@@ -76,14 +87,44 @@ function restartTriggers({ client }: Session): vscode.Disposable[] {
   ];
 }
 
-function treesOf(session: Session): Record<string, Tree> {
+function treesOf(session: Session, list: RunListOptions): Record<string, Tree> {
   const { store, evaluations } = session;
   return {
     waiting: new Tree("phasekeeper.waiting", () => waitingRows(store.state, vscode.workspace.isTrusted)),
-    runs: new Tree("phasekeeper.runs", () => runRows(store.state, (name) => evaluations.get(name))),
+    runs: new Tree("phasekeeper.runs", () => runRows(store.state, (name) => evaluations.get(name), list.value), true),
     next: new Tree("phasekeeper.next", () => nextRows(store.state)),
     recent: new Tree("phasekeeper.recent", () => recent(session)),
   };
+}
+
+/** The rows follow how they are to be listed, and the view says what it is filtered by. */
+function applyRunList(tree: Tree, list: RunListOptions): vscode.Disposable[] {
+  const show = ({ filter }: RunList): void => {
+    tree.view.message = filter ? `Filtered by: ${oneLine(filter)}` : undefined;
+  };
+  show(list.value);
+  return [
+    list.onDidChange((value) => {
+      show(value);
+      tree.refresh();
+    }),
+  ];
+}
+
+/** The run of the file in front is selected among the runs, where they are seen. */
+function followActiveFile({ store, output }: Session, tree: Tree): vscode.Disposable[] {
+  let selected: string | undefined;
+  const follow = (): void => {
+    if (!vscode.workspace.getConfiguration("phasekeeper").get("autoReveal", true)) return;
+    const file = activeFile();
+    const run = file ? runAt(store.state, file) : undefined;
+    // Who opened the file from a row of the run stays on that row.
+    const isSelected = run && tree.view.selection.some(({ subject }) => subject && isSameRun(subject, run));
+    if (!run || isSelected || keyOf(run) === selected) return;
+    selected = keyOf(run);
+    void tree.select((row) => isRunRow(row, run)).catch((error: unknown) => output.debug(String(error)));
+  };
+  return [vscode.window.onDidChangeActiveTextEditor(follow)];
 }
 
 async function recent(session: Session): Promise<ReturnType<typeof recentRows>> {
@@ -128,6 +169,12 @@ function syncContextKey({ store }: Session): vscode.Disposable[] {
   return [store.onChange(set), vscode.workspace.onDidChangeWorkspaceFolders(set)];
 }
 
+/** `phasekeeper.statusBar`: always, only while something waits or the server needs a person, or never. */
+function isShown(colour: string, waiting: number): boolean {
+  const when = vscode.workspace.getConfiguration("phasekeeper").get("statusBar", "always");
+  return when === "always" || (when === "waiting" && (waiting > 0 || colour !== "plain"));
+}
+
 function createStatusBar({ store }: Session): vscode.Disposable[] {
   const item = vscode.window.createStatusBarItem("phasekeeper.status", vscode.StatusBarAlignment.Left, 10);
   item.name = "Phasekeeper";
@@ -139,12 +186,14 @@ function createStatusBar({ store }: Session): vscode.Disposable[] {
     item.command = `phasekeeper.${display.click}`;
     item.backgroundColor =
       display.colour === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${display.colour}Background`);
+    if (isShown(display.colour, questionCount(store.state))) item.show();
+    else item.hide();
   };
   draw();
-  item.show();
   return [
     item,
     store.onChange(draw),
+    vscode.workspace.onDidChangeConfiguration(draw),
     vscode.window.onDidChangeActiveTextEditor(draw),
     vscode.workspace.onDidChangeWorkspaceFolders(draw),
   ];

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { plural } from "./sanitize";
 import type { Session } from "./session";
-import { findNews, MAX_AT_ONCE, type Notice } from "./views/news";
+import { findNews, MAX_AT_ONCE, wantedNotices, type Notice } from "./views/news";
 
 const SEEN_KEY = "phasekeeper.told";
 
@@ -17,9 +17,9 @@ export function registerNotifications(session: Session): vscode.Disposable {
     const { fresh, seen: after } = findNews(now, before, seen);
     if (seen === undefined || fresh.length > 0 || after.size !== seen.size) void state.update(SEEN_KEY, [...after]);
     seen = after;
-    if (!vscode.workspace.getConfiguration("phasekeeper").get("notifications", true)) return;
-    if (fresh.length > MAX_AT_ONCE) void showMany(fresh.length);
-    else for (const notice of fresh) void (notice.kind === "gate" ? showGate(notice) : showQuestion(notice));
+    const wanted = wantedNotices(fresh, vscode.workspace.getConfiguration("phasekeeper").get("notifications"));
+    if (wanted.length > MAX_AT_ONCE) void showMany(wanted.length);
+    else for (const notice of wanted) void (notice.kind === "gate" ? showGate(notice) : showQuestion(notice));
   });
 }
 

@@ -52,6 +52,10 @@ type Shared =
 export interface Summary extends RunName, Pick<Evaluation, Shared> {
   readonly gates: readonly Pick<Gate, "id" | "after" | "title" | "status" | "inForce">[];
   readonly findingCounts: { readonly error: number; readonly warning: number; readonly information: number };
+  /** The titles of what is named by ids: the present phase, the suggested one, the first of the tasks at hand. */
+  readonly phaseTitle: string;
+  readonly nextTitle: string;
+  readonly taskTitles: Readonly<Record<string, string>>;
 }
 
 /** All runs of a root: how many there are, how many of them are not over, and the questions open in them. */
@@ -130,7 +134,9 @@ export interface Report {
 }
 
 export interface Decision {
-  readonly kind: "answer" | "override" | "adopt";
+  readonly kind: "answer" | "override" | "adopt" | "redo";
+  /** Of a redo. */
+  readonly phase?: string;
   readonly question?: string;
   readonly option?: string;
   readonly to?: string;

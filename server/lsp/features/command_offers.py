@@ -193,7 +193,7 @@ def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.Cod
     ]
     for gate in failed_gates(e):
         unmet = "; ".join(plain(each.text, 80) for each in gate.criteria if each.met is False)
-        titles.append(f"gate {plain(gate.id, 40)} is shut: {unmet}")
+        titles.append(f"gate {plain(gate.id, 40)} is shut: not met: {unmet}")
     top = context.text.range(Span(0, 0, 0, 0))
     lenses = [lsp.CodeLens(top, offer(title, CommandName.SHOW, e, limit=_LENS)) for title in titles]
     lenses += [lsp.CodeLens(top, command) for command in _check_runs(e)]

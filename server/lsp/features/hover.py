@@ -70,7 +70,7 @@ def _in_plan(
             state = next((each for each in _stages(e) if each.id == stage.id), None)
             if state is None:
                 return stage.span, [("", f"{stage.done} of {stage.total} done")]
-            ready = [task.id for task in state.tasks if task.state == "ready"]
+            ready = [task.id for task in state.tasks if task.id in e.suggestion.tasks]
             about = f"{state.title}: {state.done} of {state.total} done"
             return stage.span, [(f"phase {state.id}", about), ("can start now", ", ".join(ready[:10]))]
         of_rows = (Mark(t.status, stage.span_of(t.mark)) for t in stage.tasks if t.mark)
@@ -94,7 +94,8 @@ def _task(e: Evaluation, task: Task) -> Iterator[tuple[str, str]]:
     if state is not None:
         waits = f", waits for {', '.join(state.blocked_by)}" if state.blocked_by else ""
         claim = f", claimed by {state.claimed_by}" if state.claimed_by else ""
-        yield "state", f"{state.state}{waits}{claim}"
+        failed = f", as {state.failed_by.expression} says" if state.failed_by else ""
+        yield "state", f"{state.state}{waits}{claim}{failed}"
         yield "changes", ", ".join(state.files[:10])
     yield "file", task.file or ""
 

@@ -43,10 +43,10 @@ def definition(context: DocumentContext, params: lsp.DefinitionParams) -> list[l
     if e and e.plan and plan and task and not context.is_definition:
         row = e.plan.path, plan.span(task)
         file = [(join(e.plan.folder, task.file), Span(0, 0, 0, 0))] if task.file else []
-        # Who stands in the row wants the file; who stands elsewhere the row.
+        # Who stands in the row wants the file, who stands elsewhere the row; of two an editor opens a list.
         places += [*file, row] if context.is_plan and row[1].line == line else [row, *file]
-    locations = [_location(context, path, span) for path, span in places]
-    return [each for each in locations if each] or _of_phase(context, word)
+    locations = (_location(context, path, span) for path, span in places)
+    return next(([each] for each in locations if each), []) or _of_phase(context, word)
 
 
 def _location(context: DocumentContext, path: str, span: Span) -> lsp.Location | None:

@@ -179,6 +179,9 @@ def _decision(
     run, kind = _required(params, "run"), _required(params, "kind")
     if kind == "override":
         return run, Command(kind="override", step=_required(params, "to"))
+    if kind == "redo" and not option_required:
+        # Nobody signs it, but what comes of it is shown before.
+        return run, Command(kind="redo", step=_required(params, "phase"))
     if kind == "adopt":
         done = params.get("complete") is True
         question, option = ("completion", "complete") if done else ("adoption", "adopt")

@@ -19,6 +19,7 @@ _SUMMARY = (
     "root", "run", "title", "workflow", "definition", "revision", "currentPhase", "inferred", "overridden",
     "status", "statusReason", "progress", "unknownMarks", "suggestion", "questions", "escalations", "limits",
 )  # fmt: skip
+_MOST_TITLES = 20
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "information": Severity.INFO}
 
 
@@ -33,6 +34,19 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
             for g in evaluation.gates
         ],
         "findingCounts": {name: counts[severity] for name, severity in _SEVERITIES.items()},
+        **_titles(evaluation),
+    }
+
+
+def _titles(evaluation: Evaluation) -> dict[str, Any]:
+    """The titles of what a summary names by ids: the phase, the next one, the first tasks at hand."""
+    titles = {phase.id: phase.title for phase in evaluation.phases}
+    suggestion, plan = evaluation.suggestion, evaluation.plan
+    tasks = (plan.task(name) for name in suggestion.tasks[:_MOST_TITLES]) if plan else ()
+    return {
+        "phaseTitle": titles.get(evaluation.current_phase or "", ""),
+        "nextTitle": titles.get(suggestion.suggested_next or "", ""),
+        "taskTitles": {task.id: task.title for task in tasks if task},
     }
 
 

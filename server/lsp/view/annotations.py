@@ -120,11 +120,11 @@ def _grounds(
 ) -> tuple[_Place, Evidence | None, tuple[Evidence, ...]]:
     """(where an annotation stands, the evidence that decided, the further evidence with a place).
 
-    The first with a place decided; of several reports on the same, the newest. An annotation without any
-    stands on top of the file that stands for the run.
+    The first with a place decided: of several reports that is the newest. An annotation without any stands
+    on top of the file that stands for the run.
     """
     located = [entry for entry in evidence if entry.path]
-    decisive = next((entry for entry in reversed(located) if entry.expression == located[0].expression), None)
+    decisive = next(iter(located), None)
     place = (decisive.path or "", decisive.span) if decisive else (_main_file(evaluation), _TOP)
     return place, decisive, tuple(entry for entry in located if entry is not decisive)
 

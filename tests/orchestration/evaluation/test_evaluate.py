@@ -14,13 +14,14 @@ from phasekeeper.orchestration.evaluation.evaluate import (
     evaluate_traced,
 )
 from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.journal.report_files import read_report
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering.explanation import as_json, explain
 from phasekeeper.orchestration.result.values import Progress
 from phasekeeper.orchestration.result.values import as_json as as_data
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
-from phasekeeper.orchestration.vfs.files import Entry, File
+from phasekeeper.orchestration.vfs.files import Entry, File, digest_of
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
@@ -345,3 +346,65 @@ def test_the_same_warning_of_two_rules_is_told_once() -> None:
         MemoryFiles(STATE), workflow(rules=f"[{warning}, {warning}, {{wait: job, because: it works}}]")
     )
     assert [one.code for one in found.evaluation.findings] == ["odd"]
+
+
+GATED = """# F - Master Plan
+
+## Phase 1: A (1h)
+
+| Order | Task ID | File | Description | Type | Status |
+|---|---|---|---|---|---|
+| 1 | f-01 | `01-a.md` | A | impl | [ ] |
+| 2 | f-02 | `02-b.md` | B | **test** | [ ] |
+"""
+FAIL = """## Phase Quality Gate: FAIL
+
+**Phase**: 1
+**Iteration**: {round} of 3
+**Overall Status**: FAIL
+
+Only tasks [01] require fixes.
+"""
+
+
+def test_evidence_of_a_report_file_stays_in_it_once_the_journal_holds_it_and_the_newest_is_first() -> None:
+    used = DefinitionLibrary().workflow("master-plan")
+    forms = list(used.reports.read.values())
+    texts = {f"t/reports/{number}-4b.md": FAIL.format(round=number) for number in (1, 2)}
+    texts["t/reports/2-4b.md"] = "\n" + texts["t/reports/2-4b.md"]
+    records = [
+        {"kind": "report", "phase": "4a", "outcome": "complete", "tasks": ["f-01", "f-02"], "stage": "1"},
+        *(
+            {
+                "kind": "report",
+                "phase": "4b",
+                "outcome": "fail",
+                "tasks": ["f-01"],
+                "stage": "1",
+                "path": path,
+            }
+            | {"about": report.digest}
+            for path, text in texts.items()
+            if (report := read_report(text, forms)[0])
+        ),
+    ]
+    files = {"t/MASTER_PLAN.md": GATED, "t/01-a.md": "# a\n", "t/02-b.md": "# b\n", **texts}
+    lines, prev = "", ""
+    for number, entry in enumerate(records, 1):
+        line = json.dumps({"seq": number, **entry, "prev": prev})
+        lines, prev = f"{lines}{line}\n", digest_of(line)
+    files["t/.phasekeeper/journal.jsonl"] = lines
+    found = traced(MemoryFiles(files), used).evaluation
+    gate = next(gate for gate in found.gates if gate.id == "3")
+    said = [entry for entry in gate.criteria[0].evidence if entry.expression == "report 4b of stage 1"]
+    assert [(entry.path, entry.span and entry.span.line) for entry in said] == [
+        ("t/reports/2-4b.md", 5),
+        ("t/reports/1-4b.md", 4),
+    ]
+    task = found.plan and found.plan.task("f-01")
+    assert task and (task.state, task.failed_by) == ("failed", said[0])
+    # A file that says something else by now does not show what was recorded: the record does.
+    files["t/reports/2-4b.md"] = files["t/reports/2-4b.md"].replace("Iteration**: 2", "Iteration**: 3")
+    again = traced(MemoryFiles(files), used).evaluation.gates
+    gate = next(gate for gate in again if gate.id == "3")
+    assert "t/.phasekeeper/journal.jsonl" in [entry.path for entry in gate.criteria[0].evidence]

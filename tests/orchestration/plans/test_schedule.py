@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.findings import Evidence, Span
 from phasekeeper.orchestration.journal.journal import Claim
 from phasekeeper.orchestration.plans.model import (
     MarkStatus,
@@ -173,10 +173,28 @@ def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
 def board(whole: Plan, **more: Any) -> TaskBoard:
     known: dict[str, Any] = {
         "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
-        "phase": "4a", "agent": "coder", "reported": frozenset(), "skipped": frozenset(), "claims": {},
-        "files": {},
+        "phase": "4a", "agent": "coder", "reported": frozenset(), "failed": {}, "skipped": frozenset(),
+        "claims": {}, "files": {},
     }  # fmt: skip
     return TaskBoard(**(known | more))
+
+
+def test_a_task_that_failed_is_failed_also_where_the_plan_calls_it_done_or_somebody_mends_it() -> None:
+    said = Evidence("report 4b of stage 1", "fail", "p/reports/4b.md", Span(4, 20, 4, 24))
+    shown = board(
+        plan(task(1, "done"), task(2), task(3), task(4)),
+        schedule=Schedule(("t-03",)),
+        claims={name: Claim(name, "ann", "2099", 1) for name in ("t-02", "t-04")},
+        reported=frozenset({"t-04"}),
+        failed=dict.fromkeys(("t-01", "t-02", "t-03"), said),
+    )
+    states = {one.id: (one.state, one.failed_by) for stage in shown.stages for one in stage.tasks}
+    assert states == {
+        "t-01": ("failed", said),
+        "t-02": ("claimed", said),
+        "t-03": ("failed", said),
+        "t-04": ("reported", None),
+    }
 
 
 def test_the_board_says_of_each_task_how_it_stands() -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.rendering.mermaid import mermaid_diagram
+from phasekeeper.orchestration.rendering.mermaid import _without_values, mermaid_diagram
 from phasekeeper.server.workspace.definitions import built_in_sources
 
 from tests.orchestration.definitions import sound
@@ -39,7 +39,7 @@ def test_phases_are_states_and_rules_are_arrows_with_their_reasons():
     assert 'state "two-b" as p_two_b' in said
     assert arrows(workflow) == [
         "[*] --> p_1a",
-        "p_1a --> p_two_b: all … done",
+        "p_1a --> p_two_b: all #40;state n#41; done",
         "p_aside --> p_two_b",
         "p_two_b --> p_1a",
         "p_two_b --> p_last",
@@ -47,6 +47,15 @@ def test_phases_are_states_and_rules_are_arrows_with_their_reasons():
         "p_last --> [*]",
     ]
     assert said[-1] == "class p_aside detour"
+
+
+def test_a_reason_reads_without_its_values() -> None:
+    reasons = {
+        "a person lets stage {stage.id} be tried again": "a person lets the stage be tried again",
+        "{limits.rounds.count} times": "(limits rounds count) times",
+        "lost: {gone.map(g, g.id)}": "lost: (…)",
+    }
+    assert {reason: _without_values(reason) for reason in reasons} == reasons
 
 
 def test_a_computed_target_has_no_arrow_of_its_own():

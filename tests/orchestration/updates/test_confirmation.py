@@ -66,6 +66,18 @@ phases:
 """,
     "broken.yaml",
 )
+WITH_REDO = """\
+workflow: redone
+runs: {at: [t], marker: {file: state.json}}
+state: {file: state.json}
+phase: state.phase
+artifacts: {a: {paths: [a.json], kind: json}}
+phases:
+  one: {produces: [a], rules: [{when: valid.a, to: two}]}
+  two: {rules: [{when: valid.a, to: three}]}
+  three: {terminal: complete}
+effects: {redo: {phase: step}}
+"""
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
@@ -135,6 +147,20 @@ def test_an_override_shows_the_gates_it_waives_and_the_files_it_goes_without() -
         "reason: w",
         "afterwards: complete in two: the run is complete",
     )
+
+
+def test_a_phase_that_is_to_be_done_again_shows_errors_and_how_the_run_stands_then() -> None:
+    of = parse_workflow(WITH_REDO, "redone.yaml")
+    files = {"t/state.json": json.dumps({"phase": "two"}), "t/a.json": "{"}
+    trace = evaluate_traced(of, read_run(of, MemoryFiles(files), "t"))
+    text = confirmation(trace, Command("redo", "one", why="it was never done"), NOW)
+    assert text.title == "Do one of t again?"
+    assert [line.partition(":")[0] for line in text.lines[2:-2]] == [
+        "error in t/a.json",
+        "error in t/state.json",
+    ]
+    assert text.lines[-2] == "reason: it was never done"
+    assert text.lines[-1].startswith("afterwards: active in one, next one: a is unreadable")
 
 
 def test_an_override_shows_the_first_errors_that_it_goes_past() -> None:

@@ -737,7 +737,15 @@ def acts(draw: st.DrawFn, trace: EvaluationTrace) -> Command:
 
 def test_an_edit_of_a_plan_may_come_to_none() -> None:
     of = workflow(PLANNED.replace("\"check_tasks('1')\"", "\"valid.plan ? {} : check_tasks('1')\""))
-    assert not [edit for edit in proposed(TASKS, report("work", "ok"), of).edits if edit.path == "t/PLAN.md"]
+    proposal = proposed(TASKS, report("work", "ok", tasks=("01",)), of)
+    assert not [edit for edit in proposal.edits if edit.path == "t/PLAN.md"]
+
+
+def test_a_report_that_work_is_done_is_refused_where_it_names_no_task_and_leaves_all_as_it_was() -> None:
+    of = workflow(PLANNED.replace("\"check_tasks('1')\"", "\"valid.plan ? {} : check_tasks('1')\""))
+    said = "nothing was recorded: a report of work names the tasks that it is about; they are f-01, f-02"
+    assert refused(TASKS, report("work", "ok"), of) == said
+    assert proposed(TASKS, report("work", "error"), of).records
 
 
 def test_an_effect_of_what_cannot_be_told_is_refused() -> None:

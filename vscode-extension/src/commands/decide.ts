@@ -26,6 +26,7 @@ const MAX_BUTTONS = 4;
 /** How the revision of a run ends that is judged on what an editor holds. */
 const UNSAVED = "+unsaved";
 const WHY = "Why? The reason is recorded with your name.";
+const RAISED = /^raised:/;
 
 /** Answer an open question; `kind` limits what is offered where none is named. */
 export async function answer(session: Session, subject: Partial<Subject>, kind?: Question["kind"]): Promise<void> {
@@ -37,7 +38,15 @@ export async function answer(session: Session, subject: Partial<Subject>, kind?:
   const prepared = await prepare(session, named ? { ...decision, option: named.id } : decision);
   const option = prepared && (await chooseOption(prepared, question, named ? [named] : question.options));
   if (!option) return;
-  await decide(session, { ...decision, option }, prepared.revision, `answered: ${question.id} ${option}`);
+  const chosen = question.options.find((entry) => entry.id === option);
+  const title = chosen ? `${question.question} — ${optionLabels(chosen).label}` : question.question;
+  // What an assistant asked is answered in words; they are its answer.
+  const asked = RAISED.test(question.id) && option !== "stop" ? "Your answer, which the assistant reads." : WHY;
+  await decide(session, { ...decision, option }, prepared.revision, {
+    title: oneLine(title, 160),
+    prompt: asked,
+    outcome: `answered: ${chosen ? optionLabels(chosen).label : option}`,
+  });
 }
 
 type OpenQuestion = ReturnType<typeof openQuestions>[number];
@@ -119,13 +128,20 @@ export async function modal(message: string, detail: string, buttons: readonly s
   return (await vscode.window.showWarningMessage(message, { modal: true, detail }, ...items))?.at;
 }
 
+/** The box for a person's reason, and what is said once it is recorded. */
+interface ReasonBox {
+  readonly title: string;
+  readonly prompt: string;
+  readonly outcome: string;
+}
+
 async function decide(
   session: Session,
   decision: RunName & Decision,
   revision: string,
-  outcome: string,
+  { title, prompt, outcome }: ReasonBox,
 ): Promise<void> {
-  const reason = await askText(outcome[0]!.toUpperCase() + outcome.slice(1), WHY);
+  const reason = await askText(title, prompt);
   if (!reason) return;
   await showOutcome(outcome, session.client.request("phasekeeper/decide", { ...decision, reason, revision }));
 }
@@ -151,7 +167,8 @@ export async function override(session: Session, subject: Partial<Subject>): Pro
   const decision = { ...nameOf(run), kind: "override", to } as const;
   const prepared = await prepare(session, decision);
   if (!prepared || (await confirm(prepared, ["Override…"])) === undefined) return;
-  await decide(session, decision, prepared.revision, `overridden: now in ${to}`);
+  const outcome = `overridden: now in ${to}`;
+  await decide(session, decision, prepared.revision, { title: prepared.title, prompt: WHY, outcome });
 }
 
 /** Have the last consistent phase done again. */
@@ -168,7 +185,8 @@ export async function rollBack(session: Session, subject: Partial<Subject>): Pro
     return;
   }
   const message = `Roll ${titleOf(run)} back to ${oneLine(target.phase)}?`;
-  if ((await modal(message, oneLine(target.because, 400), ["Roll Back…"])) === undefined) return;
+  const prepared = await prepare(session, { ...nameOf(run), kind: "redo", phase: target.phase });
+  if (!prepared || (await confirm({ ...prepared, title: message }, ["Roll Back…"])) === undefined) return;
   const reason = await askText(message, "Why? The reason is recorded.");
   if (!reason) return;
   const redo = session.client.request("phasekeeper/redo", { ...nameOf(run), phase: target.phase, reason });

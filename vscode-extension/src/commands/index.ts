@@ -2,17 +2,18 @@
 
 import * as vscode from "vscode";
 import type { GraphPanels } from "../graph/panel";
-import { nameOf } from "../protocol";
+import { nameOf, type RunName } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import type { InstallTarget } from "../server/installation";
 import type { Session } from "../session";
-import type { Subject } from "../views/row";
-import { titleOf } from "../views/runs";
+import type { Row, Subject } from "../views/row";
+import type { RunListOptions } from "../views/options";
+import { FILTER_KINDS, titleOf } from "../views/runs";
 import { focusedRun } from "../views/status";
 import type { Tree } from "../views/tree";
 import { runChecks } from "./check";
 import { answer, override, rollBack } from "./decide";
-import { activeFile, chooseRun, subjectOf } from "./pick";
+import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
 import { explainGate, openPlace, showNext } from "./show";
 import { claim, copyPrompt, release, report, startRun } from "./work";
@@ -34,6 +35,8 @@ type Act = (subject: Partial<Subject>) => unknown;
 
 interface Parts {
   readonly next: Tree;
+  readonly runs: Tree;
+  readonly list: RunListOptions;
   readonly graphs: GraphPanels;
   readonly installation: InstallTarget;
 }
@@ -50,6 +53,13 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     rollBack: (subject) => rollBack(session, subject),
     reportOutcome: (subject) => report(session, subject),
     claimTask: (subject) => claim(session, subject),
+    revealRun: (subject) => parts.runs.reveal((row) => isRunRow(row, subject)),
+    filterRuns: () => filterRuns(parts.list),
+    clearFilter: () => parts.list.set({ filter: "" }),
+    groupRuns: () => parts.list.set({ groupByWorkflow: true }),
+    listRuns: () => parts.list.set({ groupByWorkflow: false }),
+    hideFinished: () => parts.list.set({ hidesFinished: true }),
+    showFinished: () => parts.list.set({ hidesFinished: false }),
     releaseTask: (subject) => release(session, subject),
     runCheck: (subject) => runChecks(session, subject),
     copyPrompt: (subject) => copyPrompt(session, subject),
@@ -63,13 +73,35 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     loadMore: ({ root, page }) => root !== undefined && page && session.client.loadMore(root, page),
   };
   return Object.entries(acts).map(([name, act]) =>
-    vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown) =>
+    vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown, selected: unknown) =>
       reportFailure(
         session,
-        WRITING.has(name) && !vscode.workspace.isTrusted ? explainRestrictedMode() : act(subjectOf(argument)),
+        WRITING.has(name) && !vscode.workspace.isTrusted
+          ? explainRestrictedMode()
+          : act(withSelection(subjectOf(argument), selected)),
       ),
     ),
   );
+}
+
+/** A task's row together with the other rows of tasks of its run that are selected with it. */
+function withSelection(subject: Partial<Subject>, selected: unknown): Partial<Subject> {
+  if (subject.task === undefined || !Array.isArray(selected) || selected.length < 2) return subject;
+  const subjects = selected.map(subjectOf).filter((other) => isSameRun(other as RunName, subject));
+  const tasks = subjects.flatMap((other) => (other.task === undefined ? [] : [other.task]));
+  return tasks.length > 1 ? { ...subject, tasks } : subject;
+}
+
+export const isRunRow = (row: Row, name: Partial<RunName>): boolean =>
+  row.context === "run" && row.subject !== undefined && isSameRun(row.subject, name);
+
+async function filterRuns(list: RunListOptions): Promise<void> {
+  const filter = await vscode.window.showInputBox({
+    title: "Filter the runs",
+    prompt: `Words that all have to fit: ${FILTER_KINDS.join(", ")}, or a part of a title, phase or workflow. Empty shows all.`,
+    value: list.value.filter,
+  });
+  if (filter !== undefined) list.set({ filter: filter.trim() });
 }
 
 /** Say why nothing is recorded, and where that can be changed. */

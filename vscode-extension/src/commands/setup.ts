@@ -105,9 +105,34 @@ async function reportInstallFailure(session: Session, target: InstallTarget, err
   if (choice === "Show Output") session.output.show();
 }
 
-/** The setting is machine-scoped: it is set for the user, never by a workspace. */
+/**
+ * Have a person pick the Python that has the server, and set it. The setting is machine-scoped: in a remote window it
+ * lies in the remote machine's settings, which the editor finds by itself.
+ */
 export async function choosePython(): Promise<void> {
-  await vscode.commands.executeCommand("workbench.action.openSettings", "phasekeeper.python");
+  const usable = await Promise.all(
+    pythonsOnPath().map(async (path) => ((await findUsablePython([path], exec)) ? path : undefined)),
+  );
+  const found = [...new Set(usable)].filter((path) => path !== undefined);
+  const items = [
+    ...found.map((path) => ({ label: escapeLabel(path, 400), value: path })),
+    { label: "$(folder-opened) Browse…", value: BROWSE },
+    ...(pythonSetting() ? [{ label: "$(discard) Look for one again", value: "" }] : []),
+  ];
+  const picked = await vscode.window.showQuickPick(items, { title: "Which Python has Phasekeeper's server?" });
+  if (!picked) return;
+  const python = picked.value === BROWSE ? await browsePython() : picked.value;
+  if (python === undefined) return;
+  await vscode.workspace
+    .getConfiguration("phasekeeper")
+    .update("python", python || undefined, vscode.ConfigurationTarget.Global);
+}
+
+const BROWSE = "browse";
+
+async function browsePython(): Promise<string | undefined> {
+  const picked = await vscode.window.showOpenDialog({ title: "Choose Python", openLabel: "Use", canSelectMany: false });
+  return picked?.[0]?.fsPath;
 }
 
 /** Copy the examples with `phasekeeper demo` and open them. */

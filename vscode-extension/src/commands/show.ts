@@ -9,18 +9,73 @@ import { criterionLabel, GATE } from "../views/runs";
 import type { Tree } from "../views/tree";
 import { choose, chooseRun, isSameRun } from "./pick";
 
-/** Open a file at the place that was read from; what is still to be written opens empty, under its path. */
+/**
+ * Open a file at the place that was read from. A look offers no file to write: one that is not there is only named,
+ * and made when a person says so. A record of a journal is shown in words.
+ */
 export async function openPlace(subject: Partial<Subject>): Promise<void> {
   const { place } = subject;
   const uri = place && uriOf(place);
   if (!place || !uri) return;
+  if (place.line !== null && place.path.endsWith(`/${JOURNAL}`)) return showRecord(uri, place.line);
   const exists = await vscode.workspace.fs.stat(uri).then(
     () => true,
     () => false,
   );
+  if (!exists) {
+    const message = `${escapeLabel(place.path, 400)} is not there.`;
+    if ((await vscode.window.showInformationMessage(message, CREATE)) !== CREATE) return;
+  }
   const document = await vscode.workspace.openTextDocument(exists ? uri : uri.with({ scheme: "untitled" }));
   await vscode.window.showTextDocument(document, { selection: exists ? rangeOf(document, place) : undefined });
 }
+
+/** An editor for a file that is still to be written, under its path and with an example in it; nothing is saved. */
+export async function openToWrite(place: Place, example: string): Promise<void> {
+  const uri = uriOf(place)?.with({ scheme: "untitled" });
+  if (!uri) return;
+  const document = await vscode.workspace.openTextDocument(uri);
+  await vscode.window.showTextDocument(document);
+  const edit = new vscode.WorkspaceEdit();
+  edit.insert(uri, new vscode.Position(0, 0), example);
+  if (document.getText() === "") await vscode.workspace.applyEdit(edit);
+}
+
+const CREATE = "Create";
+const JOURNAL = ".phasekeeper/journal.jsonl";
+const RECORD_SCHEME = "phasekeeper-record";
+
+/** One record of a journal as a document that cannot be written; what has no file of its own is read there. */
+async function showRecord(journal: vscode.Uri, line: number): Promise<void> {
+  const uri = journal.with({ scheme: RECORD_SCHEME, path: `${journal.path}/Record ${line}`, query: String(line) });
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri));
+}
+
+export function registerRecords(): vscode.Disposable {
+  return vscode.workspace.registerTextDocumentContentProvider(RECORD_SCHEME, {
+    async provideTextDocumentContent(uri) {
+      const path = uri.path.slice(0, uri.path.lastIndexOf("/"));
+      const bytes = await vscode.workspace.fs.readFile(vscode.Uri.file(path));
+      return recordText(new TextDecoder().decode(bytes).split("\n")[Number(uri.query) - 1] ?? "");
+    },
+  });
+}
+
+/** A line of a journal in words, a field a line, without what is empty or only proves it. */
+export function recordText(line: string): string {
+  try {
+    const fields = Object.entries(JSON.parse(line) as Record<string, unknown>);
+    const shown = fields.filter(([name, value]) => !["prev", "mac", "about", "files"].includes(name) && isSaid(value));
+    return shown
+      .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}\n`)
+      .join("");
+  } catch {
+    return `${line}\n`;
+  }
+}
+
+const isSaid = (value: unknown): boolean =>
+  value !== null && value !== "" && value !== 0 && !(Array.isArray(value) && value.length === 0);
 
 /** The file of a place; undefined for a path that leads out of its root. */
 function uriOf(place: Place): vscode.Uri | undefined {

@@ -2,7 +2,7 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
-import { nameOf, type Summary, type Task } from "../protocol";
+import { nameOf, type Evaluation, type Summary, type Task } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
 import { exec } from "../server/exec";
@@ -12,6 +12,7 @@ import { taskLabel } from "../views/plan";
 import { prompt } from "../views/prompt";
 import type { Subject } from "../views/row";
 import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
+import { openPlace, openToWrite } from "./show";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const OUTCOMES = ["ok", "error"];
@@ -30,7 +31,25 @@ export async function startRun(session: Session): Promise<void> {
   if (!name) return;
   const title = await askText(`Start a run of ${workflow}`, "What it is about, in a sentence.", "", false);
   if (title === undefined) return;
-  await showOutcome(`started ${name}`, session.client.request("phasekeeper/start", { root, workflow, name, title }));
+  const request = session.client.request("phasekeeper/start", { root, workflow, name, title });
+  await showOutcome(`started ${name}`, request);
+  const started = await request.then(
+    ({ evaluation }) => evaluation,
+    () => undefined,
+  );
+  if (started) await openStarted(session, started);
+}
+
+/** Select the run that was started, and open the file that its first step is about. */
+async function openStarted(session: Session, run: Summary): Promise<void> {
+  await vscode.commands.executeCommand("phasekeeper.revealRun", nameOf(run));
+  const whole = await session.evaluations.get(run);
+  const [due] = run.suggestion.produce;
+  const path = due?.path ?? whole?.plan?.path;
+  if (!path) return;
+  const place = { root: run.root, path, line: null, column: null };
+  if (due && !due.revise) await openToWrite(place, due.example ?? "");
+  else await openPlace({ place });
 }
 
 async function chooseWorkflow(session: Session, root: string): Promise<string | undefined> {
@@ -62,9 +81,13 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   const graph = await session.client.request("phasekeeper/graph", nameOf(run));
   const outcomes = graph?.phases.find((phase) => phase.id === step)?.outcomes ?? OUTCOMES;
   const items = outcomes.map((outcome) => ({ label: escapeLabel(outcome), value: outcome }));
-  const picked = await vscode.window.showQuickPick(items, { title: `What did ${escapeLabel(step)} come to?` });
+  const about = subject.tasks ?? (subject.task ? [subject.task] : undefined);
+  const title = about
+    ? `What did ${escapeLabel(step)} come to for ${escapeLabel(about.join(", "))}?`
+    : `What did ${escapeLabel(step)} come to?`;
+  const picked = await vscode.window.showQuickPick(items, { title });
   if (!picked) return;
-  const tasks = await chooseTasks(run);
+  const tasks = about ?? (await chooseTasks(session, run));
   if (!tasks) return;
   const outcome = picked.value;
   const form = run.suggestion.reports.find((due) => due.step === step)?.form;
@@ -90,44 +113,76 @@ async function fillIn(form: string, step: string): Promise<string | undefined> {
   return pressed && document.getText();
 }
 
-/** The tasks that a report is about, of those that are handed out; none where there are none. */
-async function chooseTasks(run: Summary): Promise<string[] | undefined> {
-  const { tasks } = run.suggestion;
-  if (tasks.length === 0) return [];
-  const items = tasks.map((task) => ({ label: escapeLabel(task), value: task, picked: tasks.length === 1 }));
-  const picked = await vscode.window.showQuickPick(items, { title: "Which tasks is it about?", canPickMany: true });
+/** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */
+async function chooseTasks(session: Session, run: Summary): Promise<string[] | undefined> {
+  const offered = tasksAtWork(run, await session.evaluations.get(run));
+  if (offered.length === 0) return [];
+  const own = offered.filter(({ claimedBy }) => claimedBy === userInfo().username);
+  const claimed = own.length ? own : offered.filter(({ claimedBy }) => claimedBy !== null);
+  const likely =
+    offered.length === 1 || claimed.length !== 1 ? offered.slice(0, offered.length === 1 ? 1 : 0) : claimed;
+  const items = offered.map((task) => ({
+    label: escapeLabel(task.title || task.id),
+    description: [task.title && escapeLabel(task.id), escapeLabel(taskLabel(task))].filter(Boolean).join(" · "),
+    value: task.id,
+    picked: likely.includes(task),
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title: "Which tasks is it about?",
+    placeHolder: "A report of this step is about tasks: choose at least one",
+    canPickMany: true,
+    matchOnDescription: true,
+  });
+  if (picked?.length === 0) {
+    void vscode.window.showInformationMessage("Nothing was recorded: a report of this step names its tasks.");
+    return undefined;
+  }
   return picked?.map((item) => item.value);
 }
 
+/** The tasks that may be reported now, in the plan's order: those handed out, and those that somebody works on. */
+export function tasksAtWork(run: Summary, whole: Evaluation | null): Task[] {
+  const tasks = (whole?.plan?.stages ?? []).flatMap((stage) => stage.tasks);
+  return tasks.filter((task) => task.state === "claimed" || run.suggestion.tasks.includes(task.id));
+}
+
 export async function claim(session: Session, subject: Partial<Subject>): Promise<void> {
-  const chosen = await chooseTask(session, subject, "Claim a task of which run?", "ready");
+  const chosen = await chooseTask(session, subject, "Claim a task of which run?", (task, run) =>
+    run.suggestion.tasks.includes(task.id),
+  );
   if (!chosen) return;
-  const { run, task } = chosen;
-  const who = await askText(`Claim ${task}`, "Who takes it: a person or an assistant.", userInfo().username);
+  const { run } = chosen;
+  const tasks = subject.tasks ?? [chosen.task];
+  const named = tasks.join(", ");
+  const who = await askText(`Claim ${named}`, "Who takes it: a person or an assistant.", userInfo().username);
   if (!who) return;
-  const request = session.client.request("phasekeeper/claim", { ...nameOf(run), task, who });
-  await showOutcome(`${task} claimed by ${who}`, request);
+  const claimAll = async (): Promise<void> => {
+    for (const task of tasks) await session.client.request("phasekeeper/claim", { ...nameOf(run), task, who });
+  };
+  await showOutcome(`${named} claimed by ${who}`, claimAll());
 }
 
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
-  const chosen = await chooseTask(session, subject, "Give back a task of which run?", "claimed");
+  const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
   if (!chosen) return;
   const { run, task, who } = chosen;
   const request = session.client.request("phasekeeper/release", { ...nameOf(run), task, who });
   await showOutcome(`${task} given back`, request);
 }
 
+const isClaimed = (task: Task): boolean => task.state === "claimed";
+
 async function chooseTask(
   session: Session,
   subject: Partial<Subject>,
   title: string,
-  state: Task["state"],
+  fits: (task: Task, run: Summary) => boolean,
 ): Promise<{ run: Summary; task: string; who: string } | undefined> {
   const run = await chooseRun(session, subject, title);
   if (!run) return undefined;
   if (subject.task) return { run, task: subject.task, who: subject.who ?? "" };
   const evaluation = await session.evaluations.get(run);
-  const tasks = (evaluation?.plan?.stages ?? []).flatMap((stage) => stage.tasks).filter((task) => task.state === state);
+  const tasks = (evaluation?.plan?.stages ?? []).flatMap((stage) => stage.tasks).filter((task) => fits(task, run));
   const items = tasks.map((task) => ({
     label: escapeLabel(task.title || task.id),
     description: escapeLabel(task.id),

@@ -151,9 +151,10 @@ export interface Stage {
 export interface Task {
   id: string;
   title: string;
-  state: "done" | "ready" | "blocked" | "claimed" | "reported" | "skipped";
+  state: "done" | "failed" | "ready" | "blocked" | "claimed" | "reported" | "skipped";
   blockedBy: string[];
   claimedBy: string | null;
+  failedBy: Evidence | null;
   path: string;
   line: number;
   files: string[];

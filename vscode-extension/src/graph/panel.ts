@@ -5,11 +5,20 @@ import * as vscode from "vscode";
 import { keyOf, type RunName } from "../protocol";
 import { baseName, escapeLabel } from "../sanitize";
 import type { Session } from "../session";
-import { runOf } from "../store";
-import { pictureOf, type FromWebview } from "./picture";
+import { missing, runOf, type State } from "../store";
+import { pictureOf, type FromWebview, type ToWebview } from "./picture";
 
 const VIEW_TYPE = "phasekeeper.graph";
 const HISTORY = 40;
+const GONE = "This run is not there any more: it was removed, or its folder has another name.";
+
+/** Why a graph of a run does not show how it stands now; undefined where it does. */
+export function staleGraph(state: State, name: RunName): string | undefined {
+  if (state.server.state !== "ready") return "As it was before: the server is not running.";
+  const root = state.roots.get(name.root);
+  // A root that is still to come, or a run on a page that nobody asked for, says nothing yet.
+  return !root || root.runs.has(name.run) || missing(root).runs > 0 ? undefined : GONE;
+}
 
 export class GraphPanels implements vscode.Disposable {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
@@ -20,8 +29,12 @@ export class GraphPanels implements vscode.Disposable {
       session.store.onChange((now, before) => {
         for (const [key, panel] of this.panels) {
           const [root, run] = key.split("\n") as [string, string];
-          const revision = runOf(now, { root, run })?.revision;
-          if (revision && revision !== runOf(before, { root, run })?.revision) this.send(panel, { root, run });
+          const name = { root, run };
+          const stale = staleGraph(now, name);
+          const revision = runOf(now, name)?.revision;
+          if (stale !== undefined) void panel.webview.postMessage({ stale } satisfies ToWebview);
+          else if (staleGraph(before, name) !== undefined || revision !== runOf(before, name)?.revision)
+            this.send(panel, name);
         }
       }),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
@@ -73,13 +86,15 @@ export class GraphPanels implements vscode.Disposable {
 
   private onMessage(panel: vscode.WebviewPanel, name: RunName, message: FromWebview): void {
     if (message.kind === "ready") this.send(panel, name);
-    if (message.kind === "gate")
+    const isThere = staleGraph(this.session.store.state, name) === undefined;
+    if (message.kind === "gate" && !isThere) void vscode.window.showInformationMessage(GONE);
+    else if (message.kind === "gate")
       void vscode.commands.executeCommand("phasekeeper.explainGate", { ...name, gate: String(message.gate) });
   }
 
   private send(panel: vscode.WebviewPanel, name: RunName): void {
     void this.picture(name).then(
-      (picture) => picture && panel.webview.postMessage({ picture }),
+      (picture) => panel.webview.postMessage((picture ? { picture } : { stale: GONE }) satisfies ToWebview),
       (error: unknown) => this.session.output.warn(String(error)),
     );
   }
@@ -109,7 +124,7 @@ function page(source: string, script: string, style: string, title: string): str
 <title>${escaped(title)}</title>
 </head>
 <body>
-<header><h1 id="title">${escaped(title)}</h1><p id="summary" aria-live="polite"></p></header>
+<header><h1 id="title">${escaped(title)}</h1><p id="stale" role="status" hidden></p><p id="summary" aria-live="polite"></p></header>
 <main><div id="graph"></div><aside id="side" aria-live="polite"></aside></main>
 <script nonce="${nonce}" src="${script}"></script>
 </body>

@@ -33,9 +33,8 @@ export interface Picture {
   readonly recent: readonly string[];
 }
 
-export interface ToWebview {
-  readonly picture: Picture;
-}
+/** A picture, or why the one that is shown is not how the run stands now. */
+export type ToWebview = { readonly picture: Picture } | { readonly stale: string };
 
 export type FromWebview = { readonly kind: "ready" } | { readonly kind: "gate"; readonly gate: string };
 
@@ -57,9 +56,13 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Record
     recentWays: transitions(graph, events, current).slice(-MAX_WAYS),
     order: graph.phases.flatMap((phase) => [phase.id, ...gatesAfter(graph, phase.id).map((gate) => `gate:${gate.id}`)]),
     details: Object.fromEntries(graph.phases.map((phase) => [phase.id, detailsOf(run, graph, phase.id)])),
-    recent: events.slice(-MAX_RECORDS).reverse().map(recordLabel),
+    recent: events.filter(isStep).slice(-MAX_RECORDS).reverse().map(recordLabel),
   };
 }
+
+/** Claims and questions move no run. */
+const isStep = ({ kind }: Recorded): boolean =>
+  !["claim", "release", "question", "verified", "refused"].includes(kind ?? "");
 
 const gatesAfter = (graph: Graph, phase: string): Graph["gates"] => graph.gates.filter((gate) => gate.after === phase);
 

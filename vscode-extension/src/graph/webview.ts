@@ -13,8 +13,16 @@ let picture: Picture | undefined;
 let selected: string | undefined;
 
 window.addEventListener("message", (event: MessageEvent<ToWebview>) => {
+  const { data } = event;
+  const note = document.getElementById("stale")!;
+  note.hidden = !("stale" in data);
+  document.body.classList.toggle("stale", "stale" in data);
+  if ("stale" in data) {
+    note.textContent = data.stale;
+    return;
+  }
   const first = picture === undefined;
-  picture = event.data.picture;
+  picture = data.picture;
   api.setState({ root: picture.root, run: picture.run });
   if (!selected || !picture.details[selected]) selected = picture.current;
   draw(picture);
@@ -88,14 +96,14 @@ function boxOf(node: NodeBox, now: Picture): SVGElement {
     transform: `translate(${node.x} ${node.y})`,
     tabindex: node.id === (selected ?? now.layout.nodes[0]?.id) ? 0 : -1,
     role: "button",
-    "aria-label": `${node.id}, ${node.title}, ${node.state}`,
+    "aria-label": `${node.title || node.id}, ${node.id}, ${node.state}`,
     "aria-pressed": String(node.id === selected),
   });
   group.dataset["id"] = node.id;
   group.append(make("rect", { width: BOX.width, height: BOX.height, rx: 6 }), mark(node.state));
   const named = node.title && node.title !== node.id;
-  group.append(text(node.id, 34, named ? 19 : BOX.height / 2 + 4, "name"));
-  if (named) group.append(text(node.title, 34, 35, "subtitle"));
+  group.append(text(node.title || node.id, 34, named ? 19 : BOX.height / 2 + 4, "name"));
+  if (named) group.append(text(node.id, 34, 35, "subtitle"));
   group.append(titleElement(node.title));
   group.addEventListener("click", () => choose(node.id));
   group.addEventListener("keydown", (event) => onKey(event, node.id));
@@ -191,7 +199,7 @@ function detailElements(details: Details): HTMLElement[] {
   ];
 }
 
-const recent = (now: Picture): HTMLElement[] => section("Last transitions", now.recent);
+const recent = (now: Picture): HTMLElement[] => section("What was recorded last", now.recent);
 
 function section(title: string, lines: readonly string[]): HTMLElement[] {
   if (lines.length === 0) return [];

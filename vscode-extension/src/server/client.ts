@@ -18,6 +18,7 @@ import type { BoardRoot, Changed, PageRequest, Requests, RunName, Summary } from
 import { escapeLabel, messageOf } from "../sanitize";
 import { followsGap, leavesNoRuns, missing, runOf, type PageKind, type ServerState, type Store } from "../store";
 import { ARGUMENTS, describeServer, type ServerPython } from "./discovery";
+import { ProblemFilter } from "./problems";
 
 const LANGUAGES = ["markdown", "json", "jsonc", "jsonl", "yaml"];
 const STOP_MS = 3000;
@@ -57,6 +58,8 @@ export class Client implements vscode.Disposable {
   private isDisposed = false;
   /** The files whose runs were asked for since the last board. */
   private readonly askedAround = new Set<string>();
+
+  private readonly problems = new ProblemFilter();
 
   /** `find` gives the Python that runs the server, or why the one that a setting names does not. */
   constructor(
@@ -170,6 +173,7 @@ export class Client implements vscode.Disposable {
 
   dispose(): void {
     this.isDisposed = true;
+    this.problems.dispose();
     void this.stop();
   }
 
@@ -246,6 +250,9 @@ export class Client implements vscode.Disposable {
           const ours = REPLACED_COMMANDS[command];
           return ours ? vscode.commands.executeCommand<unknown>(ours, args[0]) : (next(command, args) as unknown);
         },
+        handleDiagnostics: (uri, diagnostics, next) => this.problems.handle(uri, diagnostics, next),
+        provideCodeLenses: (document, token, next) =>
+          vscode.workspace.getConfiguration("phasekeeper").get("lenses", true) ? next(document, token) : [],
       },
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),

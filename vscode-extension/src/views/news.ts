@@ -33,7 +33,7 @@ function noticesOf(run: Summary): Notice[] {
       ...name,
       key: `${keyOf(run)}\ngate\n${gate.id}`,
       kind: "gate",
-      text: `${title}: the gate “${escapeLabel(gate.title || gate.id, 80)}” has failed. ${escapeLabel(run.suggestion.reason)}`.trim(),
+      text: `${title}: the gate “${escapeLabel(gate.title || gate.id, 80)}” has failed${run.suggestion.reason && `: ${escapeLabel(run.suggestion.reason)}`}`,
       about: gate.id,
     }));
   return [...questions, ...gates];
@@ -66,4 +66,10 @@ export function findNews(
     (notice) => notice.kind !== "gate" || (!asking.has(keyOf(notice)) && runOf(before, notice)),
   );
   return { fresh, seen: new Set([...otherKeys, ...open.map((notice) => notice.key)]) };
+}
+
+/** Those that the setting lets through: `all`, `questions` alone, or `none`; it was once true or false. */
+export function wantedNotices(fresh: readonly Notice[], setting: unknown): readonly Notice[] {
+  if (setting === "none" || setting === false) return [];
+  return setting === "questions" ? fresh.filter(({ kind }) => kind !== "gate") : fresh;
 }

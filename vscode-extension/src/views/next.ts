@@ -4,18 +4,39 @@ import { keyOf, nameOf, type Suggestion, type Summary } from "../protocol";
 import { oneLine } from "../sanitize";
 import { isOver, missing, runsOf, type State } from "../store";
 import { BAD, evidenceRows, FAINT, firstPlace, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
-import { titleIn } from "./runs";
+import { byUrgency, titleIn } from "./runs";
 
 const ICONS: Record<Suggestion["kind"], Icon> = {
   advance: icon("arrow-right", NOW),
   regress: icon("arrow-left", BAD),
   stay: icon("circle-large-outline", NOW),
   act: icon("play", NOW),
-  wait: icon("watch", FAINT),
+  wait: icon("clock", FAINT),
   escalate: icon("bell-dot", WAITING),
   stop: icon("stop-circle", FAINT),
   none: icon("warning", BAD),
 };
+
+/** How many tasks a step names before it counts them. */
+const MOST_TASKS = 3;
+
+/** The step in a person's words, by the titles of what it leads to: "Fix the failing tasks: 03, 04". */
+export function stepLabel(run: Summary): string {
+  const { suggestion, nextTitle } = run;
+  const { kind, action, suggestedNext, tasks, phrase } = suggestion;
+  if (!suggestedNext || (action && kind !== "act") || !["advance", "regress", "stay"].includes(kind))
+    return oneLine(phrase);
+  const title = oneLine(nextTitle || suggestedNext, 80);
+  const named = tasks.slice(0, MOST_TASKS).map((task) => shortTask(task, tasks));
+  const more = tasks.length > MOST_TASKS ? ` and ${tasks.length - MOST_TASKS} more` : "";
+  return `${title}${named.length ? `: ${oneLine(named.join(", "))}${more}` : ""}`;
+}
+
+/** A task's number where the ids of all of them begin alike, else its id: "03" of "reading-lists-03". */
+function shortTask(task: string, tasks: readonly string[]): string {
+  const [stem] = /^.*[-_.]/.exec(task) ?? [""];
+  return stem && tasks.every((other) => other.startsWith(stem)) ? task.slice(stem.length) : task;
+}
 
 /** The step and its reason on one line. */
 export const stepSentence = ({ phrase, reason }: Suggestion): string =>
@@ -28,13 +49,17 @@ export const stepOf = (run: Pick<Summary, "suggestion" | "currentPhase">): strin
 /** Steps are open while there are few enough to be seen at once. */
 const MOST_OPEN = 2;
 
+/** What can be done now. A run that only waits for an answer is among what waits, and has no row here. */
 export function nextRows(state: State): Row[] {
-  const runs = runsOf(state).filter((run) => !isOver(run));
+  const runs = runsOf(state).filter((run) => !isOver(run) && !onlyWaits(run));
   return [
-    ...runs.map((run) => stepRow(run, titleIn(state, run), runs.length <= MOST_OPEN)),
+    ...byUrgency(runs).map((run) => stepRow(run, titleIn(state, run), runs.length <= MOST_OPEN)),
     ...[...state.roots.values()].flatMap((root) => moreRows(root.root, "next", missing(root).going, "going")),
   ];
 }
+
+const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
+  questions.length > 0 && (suggestion.kind === "wait" || suggestion.kind === "escalate");
 
 function stepRow(run: Summary, title: string, open: boolean): Row {
   const { suggestion } = run;
@@ -44,34 +69,27 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
   const works = ["advance", "regress", "stay", "act"].includes(suggestion.kind);
   return {
     id,
-    label: oneLine(suggestion.phrase),
-    description: title,
+    label: stepLabel(run),
+    description: [title, oneLine(suggestion.reason || run.statusReason)].filter(Boolean).join(" · "),
     tooltip: [
       `${title}: ${oneLine(suggestion.phrase)}`,
       oneLine(suggestion.reason, 400),
       ...(place ? ["Click to open the evidence"] : []),
     ],
     icon: ICONS[suggestion.kind],
+    iconLabel: suggestion.kind === "regress" ? "goes back" : undefined,
     context: [works ? "step" : "", place ? "place" : ""].join(" ").trim(),
     click: place && "openPlace",
     subject: { ...name, step: stepOf(run), place },
     open,
-    children: [reasonRow(run, id, open), ...workRows(run, id), ...forbiddenRows(run, id)],
+    children: [...evidenceRow(run, id), ...workRows(run, id), ...forbiddenRows(run, id)],
   };
 }
 
-/** The reason, and below it the evidence. */
-function reasonRow(run: Summary, id: string, open: boolean): Row {
-  const reason = run.suggestion.reason || run.statusReason || "no reason is given";
+function evidenceRow(run: Summary, id: string): Row[] {
   const children = evidenceRows(run, run.suggestion.evidence, id);
-  return {
-    id: `${id}/why`,
-    label: oneLine(reason),
-    tooltip: [oneLine(reason, 600)],
-    icon: icon("comment"),
-    children: children.length ? children : undefined,
-    open,
-  };
+  if (children.length === 0) return [];
+  return [{ id: `${id}/why`, label: "What it rests on", icon: icon("search"), children, open: children.length === 1 }];
 }
 
 function workRows(run: Summary, id: string): Row[] {
@@ -83,10 +101,12 @@ function workRows(run: Summary, id: string): Row[] {
   const batches = new Map(suggestion.parallel.flatMap((batch, at) => batch.map((task) => [task, at] as const)));
   const tasks = suggestion.tasks.map((task): Row => ({
     id: `${id}/task/${task}`,
-    label: oneLine(task),
-    description: batchLabel(suggestion.parallel, batches.get(task)),
+    label: oneLine(run.taskTitles[task] || task, 80),
+    description: [run.taskTitles[task] ? oneLine(task) : "", batchLabel(suggestion.parallel, batches.get(task))]
+      .filter(Boolean)
+      .join(" · "),
     icon: icon("circle-outline", NOW),
-    context: "task-ready",
+    context: "task-ready task-due",
     subject: { ...name, task },
   }));
   const files = suggestion.produce.map((file, at): Row => ({

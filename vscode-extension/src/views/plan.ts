@@ -2,7 +2,7 @@
 
 import { nameOf, type Evaluation, type Plan, type Stage, type Task } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
-import { FAINT, GOOD, icon, NOW, type Icon, type Row } from "./row";
+import { BAD, FAINT, GOOD, icon, NOW, placeOf, type Icon, type Row } from "./row";
 
 /** One row for the plan of a run with its stages and tasks; none where it has none. */
 export function planRows(run: Evaluation, id: string): Row[] {
@@ -48,6 +48,7 @@ function stageRow(run: Evaluation, stage: Stage, id: string, isCurrent: boolean)
 
 const TASK: Record<Task["state"], { label: string; icon: Icon }> = {
   done: { label: "done", icon: icon("check", GOOD) },
+  failed: { label: "failed", icon: icon("error", BAD) },
   ready: { label: "ready", icon: icon("circle-outline", NOW) },
   claimed: { label: "claimed", icon: icon("person") },
   blocked: { label: "blocked", icon: icon("circle-slash", FAINT) },
@@ -57,7 +58,12 @@ const TASK: Record<Task["state"], { label: string; icon: Icon }> = {
 
 /** How a task stands, and who works on it or what blocks it. */
 export function taskLabel(task: Task): string {
-  if (task.state === "claimed" && task.claimedBy) return `claimed by ${oneLine(task.claimedBy)}`;
+  const failed = task.failedBy ? `failed: ${oneLine(task.failedBy.expression.replace(/^report /, ""))}` : "";
+  if (task.state === "claimed" && task.claimedBy)
+    return [`claimed by ${oneLine(task.claimedBy)}`, failed].filter(Boolean).join(" · ");
+  if (task.state === "reported" && task.claimedBy)
+    return `${TASK.reported.label} · claimed by ${oneLine(task.claimedBy)}`;
+  if (failed) return failed;
   if (task.state === "blocked" && task.blockedBy.length) return `blocked by ${oneLine(task.blockedBy.join(", "))}`;
   return TASK[task.state].label;
 }
@@ -69,22 +75,42 @@ function taskRow(run: Evaluation, task: Task, id: string): Row {
     description: taskLabel(task),
     tooltip: [
       `${oneLine(task.id)}: ${taskLabel(task)}`,
+      ...(task.failedBy ? ["Click to open the report that says so"] : []),
       ...(task.agent ? [`for ${oneLine(task.agent)}`] : []),
       ...(task.files.length ? [`changes ${oneLine(task.files.join(", "), 400)}`] : []),
     ],
-    icon: TASK[task.state].icon,
-    context: `place task-${task.state}`,
+    icon: task.state === "claimed" && task.failedBy ? icon("person", BAD) : TASK[task.state].icon,
+    context: taskContext(run, task),
     click: "openPlace",
     subject: {
       ...nameOf(run),
       task: task.id,
       who: task.claimedBy ?? undefined,
-      place: { root: run.root, path: run.plan!.path, line: task.line, column: null },
+      place: (task.failedBy && placeOf(run.root, task.failedBy)) ?? {
+        root: run.root,
+        path: run.plan!.path,
+        line: task.line,
+        column: null,
+      },
     },
   };
 }
 
-export const MARK_KINDS = ["done", "ready", "claimed", "blocked", "reported"] as const;
+/** What menus look for: what is handed out can be claimed and reported, what is claimed given back and reported. */
+function taskContext(run: Evaluation, task: Task): string {
+  const isReady = run.suggestion.tasks.includes(task.id);
+  const isClaimed = task.claimedBy !== null;
+  return [
+    `place task-${task.state}`,
+    isClaimed && task.state !== "claimed" ? "task-claimed" : "",
+    isReady && task.state !== "ready" && !isClaimed ? "task-ready" : "",
+    isReady || isClaimed ? "task-due" : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+export const MARK_KINDS = ["done", "failed", "ready", "claimed", "blocked", "reported"] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];
 
 /** A mark in the gutter beside a task. */
@@ -100,7 +126,7 @@ const hasMark = (state: Task["state"]): state is MarkKind => state !== "skipped"
 export function planMarks(plan: Plan): PlanMark[] {
   return plan.stages
     .flatMap((stage) => stage.tasks)
-    .flatMap((task) =>
+    .flatMap((task): PlanMark[] =>
       hasMark(task.state) ? [{ line: task.line - 1, kind: task.state, label: `${task.id}: ${taskLabel(task)}` }] : [],
     );
 }

@@ -24,6 +24,8 @@ export interface Subject extends RunName {
   readonly page?: PageKind;
   readonly gate?: string;
   readonly task?: string;
+  /** All tasks that are selected with it, itself among them. */
+  readonly tasks?: readonly string[];
   readonly who?: string;
   readonly question?: string;
   readonly option?: string;

@@ -19,10 +19,55 @@ import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, moreRows, NOW, WAITIN
 
 type FetchEvaluation = (name: RunName) => Promise<Evaluation | null>;
 
+/** How the runs are listed. */
+export interface RunList {
+  /** Words that all have to fit: `@waiting`, `@failed`, `@active`, `@done`, or a part of what a run is called. */
+  readonly filter: string;
+  readonly groupByWorkflow: boolean;
+  readonly hidesFinished: boolean;
+}
+
+export const PLAIN_LIST: RunList = { filter: "", groupByWorkflow: false, hidesFinished: false };
+
+/** What stands in the way of a run: a failed gate in force, errors, or that nothing can be told of it. */
+export const isFailing = (run: Summary): boolean =>
+  run.status === "failed" ||
+  run.status === "blocked" ||
+  run.status === "invalid" ||
+  run.findingCounts.error > 0 ||
+  run.gates.some((gate) => gate.inForce && gate.status === "failed");
+
+/** What waits for a person first, then what fails, then what goes on, then what waits for a job. */
+function urgency(run: Summary): number {
+  if (run.questions.length > 0 || run.status === "waiting_human") return 0;
+  if (isFailing(run)) return 1;
+  return run.status === "waiting" ? 3 : 2;
+}
+
+export const byUrgency = (runs: readonly Summary[]): Summary[] =>
+  [...runs].sort((one, other) => urgency(one) - urgency(other));
+
+const KINDS: Readonly<Record<string, (run: Summary) => boolean>> = {
+  "@waiting": (run) => urgency(run) === 0 && !isOver(run),
+  "@failed": isFailing,
+  "@active": (run) => run.status === "active",
+  "@done": isOver,
+};
+
+/** The words before `@` that a filter knows. */
+export const FILTER_KINDS = Object.keys(KINDS);
+
+/** Whether every word of a filter fits a run. */
+export function fitsFilter(run: Summary, filter: string): boolean {
+  const text = [run.title, run.run, run.workflow, run.phaseTitle, run.currentPhase].join("\n").toLowerCase();
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => KINDS[word]?.(run) ?? text.includes(word));
+}
+
 /** Top rows: the runs that go on, then those that are over in one row. Several roots get a row each. */
-export function runRows(state: State, fetch: FetchEvaluation): Row[] {
+export function runRows(state: State, fetch: FetchEvaluation, list: RunList = PLAIN_LIST): Row[] {
   const roots = [...state.roots.values()].filter((root) => root.counts.runs > 0);
-  if (roots.length === 1) return rootRows(roots[0]!, fetch);
+  if (roots.length === 1) return rootRows(roots[0]!, fetch, list);
   return roots.map((root) => ({
     id: root.root,
     label: rootName(root.root),
@@ -30,19 +75,20 @@ export function runRows(state: State, fetch: FetchEvaluation): Row[] {
     tooltip: [oneLine(root.root, 400)],
     icon: icon("root-folder"),
     open: true,
-    children: rootRows(root, fetch),
+    children: rootRows(root, fetch, list),
   }));
 }
 
-function rootRows(root: Root, fetch: FetchEvaluation): Row[] {
-  const runs = [...root.runs.values()];
+function rootRows(root: Root, fetch: FetchEvaluation, list: RunList): Row[] {
+  const runs = [...root.runs.values()].filter((run) => fitsFilter(run, list.filter));
   const over = runs.filter(isOver).map((run) => runRow(run, fetch));
   const more = missing(root);
+  const on = byUrgency(runs.filter((run) => !isOver(run)));
   const going = [
-    ...runs.filter((run) => !isOver(run)).map((run) => runRow(run, fetch)),
+    ...(list.groupByWorkflow ? workflowRows(root, on, fetch) : on.map((run) => runRow(run, fetch))),
     ...moreRows(root.root, "runs", more.going, "going"),
   ];
-  if (over.length + more.over === 0) return going;
+  if (list.hidesFinished || over.length + more.over === 0) return going;
   const finished: Row = {
     id: `${root.root}\nfinished`,
     label: "Finished",
@@ -51,6 +97,20 @@ function rootRows(root: Root, fetch: FetchEvaluation): Row[] {
     children: [...over, ...moreRows(root.root, "runs", more.over, "over")],
   };
   return [...going, finished];
+}
+
+/** A row for each workflow with its runs, the most urgent first. */
+function workflowRows(root: Root, runs: readonly Summary[], fetch: FetchEvaluation): Row[] {
+  const groups = new Map<string, Summary[]>();
+  for (const run of runs) groups.set(run.workflow, [...(groups.get(run.workflow) ?? []), run]);
+  return [...groups].map(([workflow, members]) => ({
+    id: `${root.root}\nworkflow/${workflow}`,
+    label: oneLine(workflow, 80),
+    description: plural(members.length, "run"),
+    icon: icon("list-tree"),
+    open: true,
+    children: members.map((run) => runRow(run, fetch)),
+  }));
 }
 
 /** A run's title, and its root where several have runs. */
@@ -75,7 +135,7 @@ function runRow(run: Summary, fetch: FetchEvaluation): Row {
       ...(run.statusReason ? [oneLine(run.statusReason, 400)] : []),
       ...findingCounts(run),
     ],
-    icon: STATUS[run.status].icon,
+    icon: runIcon(run),
     iconLabel: isOver(run) ? undefined : STATUS[run.status].label,
     context: "run",
     subject: nameOf(run),
@@ -86,13 +146,19 @@ function runRow(run: Summary, fetch: FetchEvaluation): Row {
   };
 }
 
+/** A run that could go on and has errors, or whose gate has failed, does not look like a healthy one. */
+function runIcon(run: Summary): Icon {
+  const { icon: usual } = STATUS[run.status];
+  return run.status === "active" && isFailing(run) ? icon("warning", BAD) : usual;
+}
+
 function runDescription(run: Summary): string {
   const progress = run.progress && run.progress.total > 0 ? `${run.progress.done}/${run.progress.total}` : "";
-  const phase = isOver(run) ? STATUS[run.status].label : oneLine(run.currentPhase ?? "");
+  const phase = isOver(run) ? STATUS[run.status].label : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
   const { error } = run.findingCounts;
   const errors = error ? plural(error, "error") : "";
   const unknown = run.unknownMarks ? `${plural(run.unknownMarks, "mark")} unknown` : "";
-  return [phase, progress, unknown, errors, oneLine(run.workflow)].filter(Boolean).join(" · ");
+  return [errors, progress, phase, unknown].filter(Boolean).join(" · ");
 }
 
 function findingCounts(run: Summary): string[] {
@@ -103,7 +169,7 @@ function findingCounts(run: Summary): string[] {
 
 export const STATUS: Record<Summary["status"], { label: string; icon: Icon }> = {
   active: { label: "active", icon: icon("play-circle", NOW) },
-  waiting: { label: "waits for a job", icon: icon("watch") },
+  waiting: { label: "waits for a job", icon: icon("clock") },
   waiting_human: { label: "waits for you", icon: icon("bell-dot", WAITING) },
   blocked: { label: "blocked", icon: icon("circle-slash", BAD) },
   complete: { label: "complete", icon: icon("pass-filled", GOOD) },
@@ -145,8 +211,11 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   });
   return {
     id: own,
-    label: oneLine(phase.id),
-    description: [phase.title === phase.id ? "" : oneLine(phase.title), phase.state === "current" ? "now" : ""]
+    label: oneLine(phase.title || phase.id),
+    description: [
+      phase.state === "current" ? "now" : "",
+      phase.title && phase.title !== phase.id ? oneLine(phase.id) : "",
+    ]
       .filter(Boolean)
       .join(" · "),
     tooltip: [
@@ -247,11 +316,17 @@ function criterionRow(run: Evaluation, criterion: Criterion, id: string): Row {
   };
 }
 
+/** A name as words: "Fix iterations" of "fix_iterations". */
+function sentence(name: string): string {
+  const words = oneLine(name.replaceAll(/[_-]+/g, " "));
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
 function limitRow(limit: Limit, id: string): Row {
   return {
     id: `${id}/limit/${limit.id}`,
-    label: oneLine(limit.id),
-    description: `${limit.count} of ${limit.max ?? "no maximum"}`,
+    label: sentence(limit.id),
+    description: limit.max === null ? `${limit.count}, no maximum` : `${limit.count} of at most ${limit.max}`,
     icon: icon("dashboard", limit.reached ? BAD : undefined),
     iconLabel: limit.reached ? "reached" : undefined,
   };

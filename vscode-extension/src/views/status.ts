@@ -65,7 +65,8 @@ function serverStatus({ server }: State, now: Exclude<Readiness, "ready">): Stat
 
 function runStatus(state: State, file: string | undefined, trusted: boolean): Status {
   const { server } = state;
-  const run = focusedRun(state, file);
+  const run = runAtHand(state, file);
+  if (!run && runsOf(state).some((entry) => !isOver(entry))) return overview(state, trusted);
   if (!run) {
     const tooltip = [
       "No run goes on; click to start one",
@@ -74,19 +75,38 @@ function runStatus(state: State, file: string | undefined, trusted: boolean): St
     return { text: "$(checklist) Phasekeeper", tooltip, colour: "plain", click: "startRun" };
   }
   const waiting = questionCount(state);
+  const isAsked = run.questions.length > 0;
   const progress = run.progress && run.progress.total ? ` ${run.progress.done}/${run.progress.total}` : "";
   const bell = waiting ? `  $(bell-dot) ${waiting}` : "";
   const title = escapeLabel(titleOf(run), 30);
   return {
-    text: `$(checklist) ${title}: ${escapeLabel(run.currentPhase ?? run.status, 30)}${progress}${bell}`,
+    text: `$(checklist) ${title}: ${escapeLabel(run.phaseTitle || (run.currentPhase ?? run.status), 30)}${progress}${bell}`,
     tooltip: [
-      `${titleOf(run)}: ${oneLine(run.currentPhase ?? run.status)}`,
+      `${titleOf(run)}: ${oneLine(run.phaseTitle || (run.currentPhase ?? run.status))}`,
       stepSentence(run.suggestion),
       ...(waiting ? [`${waitingText(waiting)}; ${trusted ? "click to answer" : "not in Restricted Mode"}`] : []),
     ],
-    colour: waiting ? "warning" : "plain",
+    // Of what another run waits for the bell is enough.
+    colour: isAsked ? "warning" : "plain",
     click: waiting ? "answerQuestion" : "showNextStep",
   };
+}
+
+/** No run is at hand: how many things wait, and nothing about any run of many. */
+function overview(state: State, trusted: boolean): Status {
+  const waiting = questionCount(state);
+  const tooltip = waiting
+    ? [`${waitingText(waiting)}; ${trusted ? "click to answer" : "not in Restricted Mode"}`]
+    : ["Nothing waits for you; click for a next step"];
+  const bell = waiting ? `  $(bell-dot) ${waiting}` : "";
+  const click = waiting ? "answerQuestion" : "showNextStep";
+  return { text: `$(checklist) Phasekeeper${bell}`, tooltip, colour: "plain", click };
+}
+
+/** The run around the active file, else the only one that goes on. */
+function runAtHand(state: State, file: string | undefined): Summary | undefined {
+  const on = runsOf(state).filter((run) => !isOver(run));
+  return (file && runAt(state, file)) || (on.length === 1 ? on[0] : undefined);
 }
 
 /** The run around the active file, else one that waits for a person, else the first that goes on. */

@@ -12,12 +12,15 @@ export class Tree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   private isFrozen = false;
   /** Rows that a person opened or shut, by id: one that goes and comes again is as it was left. */
   private readonly expansion = new Map<string, boolean>();
+  /** The row above each that was shown, by id. */
+  private readonly parents = new Map<string, Row>();
 
   constructor(
     readonly id: string,
     private readonly load: () => readonly Row[] | Promise<readonly Row[]>,
+    canSelectMany = false,
   ) {
-    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
+    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true, canSelectMany });
     this.view.onDidExpandElement(({ element }) => this.expansion.set(element.id, true));
     this.view.onDidCollapseElement(({ element }) => this.expansion.set(element.id, false));
   }
@@ -36,8 +39,11 @@ export class Tree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
 
   async getChildren(row?: Row): Promise<Row[]> {
     try {
-      if (row) return [...(typeof row.children === "function" ? await row.children() : (row.children ?? []))];
-      if (!this.isFrozen) this.topRows = await this.load();
+      if (row) return this.below(row, typeof row.children === "function" ? await row.children() : row.children);
+      if (!this.isFrozen) {
+        this.topRows = await this.load();
+        this.parents.clear();
+      }
       return [...this.topRows];
     } catch (error) {
       // No row at all would mean that there is nothing.
@@ -45,21 +51,43 @@ export class Tree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     }
   }
 
-  /** Only rows at the top are ever revealed. */
-  getParent(): undefined {
-    return undefined;
+  private below(parent: Row, children: readonly Row[] = []): Row[] {
+    for (const child of children) this.parents.set(child.id, parent);
+    return [...children];
+  }
+
+  getParent(row: Row): Row | undefined {
+    return this.parents.get(row.id);
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
     return toTreeItem(row, this.expansion.get(row.id));
   }
 
-  /** Show the row at the top that a test holds for. */
+  /** Focus the view, and show the row that a test holds for. */
   async reveal(test: (row: Row) => boolean): Promise<void> {
     await vscode.commands.executeCommand(`${this.id}.focus`);
+    await this.select(test, true);
+  }
+
+  /** Select the row that a test holds for, where the view is seen; the focus stays where it is. */
+  async select(test: (row: Row) => boolean, focus = false): Promise<void> {
     if (this.topRows.length === 0) await this.getChildren();
-    const row = this.topRows.find(test);
-    if (row) await this.view.reveal(row, { select: true, focus: true, expand: true });
+    const row = this.find(test, this.topRows);
+    if (row && (focus || this.view.visible)) await this.view.reveal(row, { select: true, focus, expand: focus });
+  }
+
+  /** The first such row among those given and below them, as far as no request is needed. */
+  private find(test: (row: Row) => boolean, rows: readonly Row[]): Row | undefined {
+    for (const row of rows) {
+      const found = test(row)
+        ? row
+        : Array.isArray(row.children)
+          ? this.find(test, this.below(row, row.children))
+          : undefined;
+      if (found) return found;
+    }
+    return undefined;
   }
 
   dispose(): void {

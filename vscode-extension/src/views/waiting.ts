@@ -27,13 +27,20 @@ export const waitingText = (count: number): string =>
 
 /** Each open question; `trusted` says whether it can be answered here. */
 export function waitingRows(state: State, trusted: boolean): Row[] {
-  const all = openQuestions(state);
+  const all = newestFirst(openQuestions(state));
   const open = all.length <= MOST_OPEN;
   return [
     ...all.map(({ run, question }) => ({ ...questionRow(run, titleIn(state, run), question, trusted), open })),
     ...[...state.roots.values()].flatMap((root) => moreRows(root.root, "waiting", missing(root).questions, "going")),
   ];
 }
+
+/** A question without the end that says nothing: its options are below. */
+const shortQuestion = ({ question }: Question): string => oneLine(question.replace(/\s*How to go on\?\s*$/, ""));
+
+/** What came up last stands first; what has no time behind it. */
+const newestFirst = (all: ReturnType<typeof openQuestions>): ReturnType<typeof openQuestions> =>
+  [...all].sort((one, other) => (other.question.since ?? "").localeCompare(one.question.since ?? ""));
 
 function questionRow(run: Summary, title: string, question: Question, trusted: boolean): Row {
   const subject = { ...nameOf(run), question: question.id };
@@ -43,7 +50,7 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
     return {
       id: `${id}/option/${option.id}`,
       label: oneLine(label),
-      description: consequence ? oneLine(consequence) : option.text ? oneLine(option.id) : undefined,
+      description: consequence ? oneLine(consequence) : undefined,
       tooltip: [
         `${oneLine(option.id)}: ${oneLine(option.text || option.id, 400)}`,
         trusted ? "Click to decide; a reason is asked for" : "Not in Restricted Mode",
@@ -57,9 +64,10 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
   const children = [...options, ...contextRows(question, id)];
   return {
     id,
-    label: oneLine(question.question),
-    description: `${title} · ${KIND[question.kind].label}`,
-    tooltip: [oneLine(question.question, 600), `${title}: ${oneLine(question.id)}`, ...sinceLines(question)],
+    label: title,
+    description: shortQuestion(question),
+    iconLabel: KIND[question.kind].label,
+    tooltip: [`${title}: ${oneLine(question.question, 600)}`, oneLine(question.id), ...sinceLines(question)],
     icon: KIND[question.kind].icon,
     context: "question",
     subject,
@@ -73,7 +81,7 @@ const sinceLines = (question: Question): string[] => (question.since ? [`since $
 
 function contextRows(question: Question, id: string): Row[] {
   const tasks = question.tasks.length
-    ? [{ id: `${id}/tasks`, label: oneLine(question.tasks.join(", ")), description: "tasks", icon: icon("checklist") }]
+    ? [{ id: `${id}/tasks`, label: `About ${oneLine(question.tasks.join(", "))}`, icon: icon("checklist") }]
     : [];
   const history = question.history.map((entry, at) => ({
     id: `${id}/history/${at}`,

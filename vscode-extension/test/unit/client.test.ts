@@ -67,9 +67,10 @@ class Fake {
 
 const showErrorMessage = vi.fn(() => Promise.resolve(undefined));
 vi.mock("vscode", () => ({
-  workspace: { isTrusted: false },
+  workspace: { isTrusted: false, onDidChangeConfiguration: () => ({ dispose: () => undefined }) },
   window: { showErrorMessage },
   commands: {},
+  DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
 }));
 vi.mock("node:child_process", () => ({
   spawn: (program: string, args: string[], how: object) => new Process(program, args, how),

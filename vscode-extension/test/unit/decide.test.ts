@@ -66,7 +66,7 @@ test("the dialog of an option is the server's text, and the decision is about it
     ["phasekeeper/prepareDecision", decision],
     ["phasekeeper/decide", { ...decision, reason: "small enough", revision: "r7" }],
   ]);
-  expect(editor.messages).toEqual(["$(check) answered: approval approve"]);
+  expect(editor.messages).toEqual(["$(check) answered: start the work"]);
 });
 
 test("where no option is named, each has a button below the text of all", async () => {

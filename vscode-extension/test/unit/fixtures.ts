@@ -43,6 +43,9 @@ export const summary = (over: Partial<Summary> = {}): Summary => ({
   limits: [],
   gates: [],
   findingCounts: { error: 0, warning: 0, information: 0 },
+  phaseTitle: "Plan the change",
+  nextTitle: "Write the code",
+  taskTitles: {},
   ...over,
 });
 
@@ -112,6 +115,7 @@ export const task = (over: Partial<Task> = {}): Task => ({
   state: "ready",
   blockedBy: [],
   claimedBy: null,
+  failedBy: null,
   path: "tasks/x/01-model.md",
   line: 12,
   files: [],

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import manifest from "../../package.json";
+import { withPictures } from "../../readme.mjs";
 
 const text = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
 const settings: Record<string, { scope: string }> = manifest.contributes.configuration.properties;
@@ -32,4 +33,11 @@ test("what a menu or a welcome calls is a command of ours or of the editor", () 
 
 test("no lock file names a host to fetch from", () => {
   expect(text("package-lock.json")).not.toMatch(/https?:\/\/[^"]*\.tgz|"resolved"/);
+});
+
+test("the page that is packaged holds its pictures, since none is shown by a relative path", async () => {
+  const page = await withPictures(text("README.md"));
+  expect(page.match(/!\[[^\]]+\]\(data:image\/png;base64,iVBOR/g)).toHaveLength(3);
+  expect(page).not.toContain("](images/");
+  expect(manifest.scripts.package).toContain("--readme-path dist/README.md");
 });

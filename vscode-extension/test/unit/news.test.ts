@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { State } from "../../src/store";
-import { findNews } from "../../src/views/news";
+import { findNews, wantedNotices } from "../../src/views/news";
 import { gate, question, stateWith, summary } from "./fixtures";
 
 /** News where the run was there before. */
@@ -33,7 +33,7 @@ test("a gate is shown when it has failed and is in force, and not before", () =>
   expect(news(stateOf({ inForce: false }), new Set()).fresh).toEqual([]);
   const failed = news(stateOf({}), new Set());
   expect(failed.fresh.map((notice) => notice.text)).toEqual([
-    "Charge a fee: the gate “The tests pass” has failed. the plan review is ok",
+    "Charge a fee: the gate “The tests pass” has failed: the plan review is ok",
   ]);
   expect(news(stateOf({}), failed.seen).fresh).toEqual([]);
 });
@@ -66,4 +66,17 @@ test("what stands open in a run that only came with a further page is no news, a
   expect(fresh).toEqual([]);
   expect(news(stateWith([summary(), other], 2), seen).fresh).toEqual([]);
   expect(news(stateWith([summary(), other], 2), new Set()).fresh).toHaveLength(1);
+});
+
+test.each([
+  ["all", ["gate", "approval"]],
+  ["questions", ["approval"]],
+  ["none", []],
+  // As it was before it had words.
+  [true, ["gate", "approval"]],
+  [false, []],
+])("with the setting %o there are notifications of %o", (setting, kinds) => {
+  const gates = news(stateWith([summary({ gates: [gate()] })]), new Set()).fresh;
+  const { fresh } = news(stateWith([asks]), new Set());
+  expect(wantedNotices([...gates, ...fresh], setting).map(({ kind }) => kind)).toEqual(kinds);
 });

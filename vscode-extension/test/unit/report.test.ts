@@ -1,13 +1,21 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { ROOT, stateWith, suggestion, summary } from "./fixtures";
+import { evaluation, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 
 const FORM = "# Phase Quality Gate\n\n**PHASE GATE STATUS**: <PASS or FAIL>\n";
+interface Item {
+  label: string;
+  description: string;
+  value: string;
+  picked: boolean;
+}
 interface FakeEditor {
   documents: { isUntitled: boolean; text: string; getText: () => string }[];
   typed: string | undefined;
   filled: (text: string) => string;
   pressed: string | undefined;
   boxes: number;
+  offered: Item[];
+  chosen: (items: Item[]) => Item[];
 }
 const editor = vi.hoisted((): FakeEditor => ({
   documents: [],
@@ -15,10 +23,16 @@ const editor = vi.hoisted((): FakeEditor => ({
   filled: (text) => text,
   pressed: "Report",
   boxes: 0,
+  offered: [],
+  chosen: (items) => items.filter((item) => item.picked),
 }));
 vi.mock("vscode", () => ({
   window: {
-    showQuickPick: (items: { value: string }[]) => Promise.resolve(items[0]),
+    showQuickPick: (items: Item[], options: { canPickMany?: boolean }) => {
+      if (!options.canPickMany) return Promise.resolve(items[0]);
+      editor.offered = items;
+      return Promise.resolve(editor.chosen(items));
+    },
     showInputBox: () => (editor.boxes++, Promise.resolve(editor.typed)),
     showTextDocument: () => Promise.resolve(undefined),
     showInformationMessage: () => {
@@ -48,11 +62,19 @@ const graph = { phases: [{ id: "4b", outcomes: ["pass", "fail"] }] };
 const request = vi.fn((...asked: [method: string, params: unknown]) =>
   Promise.resolve(asked[0] === "phasekeeper/graph" ? graph : {}),
 );
-const session = { store: { state: stateWith([run, plain]) }, client: { request } } as never;
+const work = summary({ run: "tasks/work", suggestion: suggestion({ tasks: ["x-02"] }) });
+let whole: ReturnType<typeof evaluation> | null = null;
+const session = {
+  store: { state: stateWith([run, plain, work]) },
+  client: { request },
+  evaluations: { get: () => Promise.resolve(whole) },
+} as never;
 const sent = () => request.mock.calls.filter(([method]) => method === "phasekeeper/report").map(([, params]) => params);
 
 beforeEach(() => {
-  Object.assign(editor, { documents: [], typed: "", pressed: "Report", boxes: 0 });
+  Object.assign(editor, { documents: [], typed: "", pressed: "Report", boxes: 0, offered: [] });
+  editor.chosen = (items) => items.filter((item) => item.picked);
+  whole = null;
   editor.filled = (text) => text.replace("<PASS or FAIL>", "PASS") + "\nRan the tests.\n";
   request.mockClear();
 });
@@ -82,4 +104,37 @@ test("a step without a form takes a sentence", async () => {
   await report(session, { root: ROOT, run: plain.run });
   expect(sent()).toEqual([{ root: ROOT, run: plain.run, step: "codegen", outcome: "ok", summary: "it works" }]);
   expect(editor.documents).toEqual([]);
+});
+
+const withTasks = (tasks: ReturnType<typeof task>[]) => {
+  const stages = [{ id: "1", title: "Model", done: 0, total: 3, line: 10, tasks }];
+  return evaluation({ plan: { path: "tasks/work/PLAN.md", whole: true, stages } });
+};
+
+test("a report offers the tasks that are ready or claimed with their titles, and the one that is claimed is picked", async () => {
+  whole = withTasks([
+    task({ id: "x-01", title: "A queue", state: "claimed", claimedBy: "coder-7" }),
+    task({ id: "x-02", title: "A table" }),
+    task({ id: "x-03", title: "Tests", state: "blocked" }),
+  ]);
+  await report(session, { root: ROOT, run: work.run });
+  expect(editor.offered.map(({ label, description, picked }) => [label, description, picked])).toEqual([
+    ["A queue", "x-01 · claimed by coder-7", true],
+    ["A table", "x-02 · ready", false],
+  ]);
+  expect(sent()).toEqual([{ root: ROOT, run: work.run, step: "codegen", outcome: "ok", tasks: ["x-01"] }]);
+});
+
+test("a report about tasks that names none is not sent", async () => {
+  whole = withTasks([task({ id: "x-02" })]);
+  editor.chosen = () => [];
+  await report(session, { root: ROOT, run: work.run });
+  expect(sent()).toEqual([]);
+});
+
+test("a report from the rows of tasks is about these", async () => {
+  await report(session, { root: ROOT, run: work.run, task: "x-02" });
+  await report(session, { root: ROOT, run: work.run, task: "x-02", tasks: ["x-02", "x-03"] });
+  expect(editor.offered).toEqual([]);
+  expect(sent()).toMatchObject([{ tasks: ["x-02"] }, { tasks: ["x-02", "x-03"] }]);
 });

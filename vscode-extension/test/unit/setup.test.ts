@@ -8,12 +8,21 @@ const editor = vi.hoisted(() => ({
   offered: [] as string[],
   refused: [] as string[],
   executed: [] as string[],
+  /** The labels of a list, and which of them is picked. */
+  listed: [] as string[],
+  picked: "",
   progress: 0,
   fails: false,
   /** Values of the sidebar's context key `phasekeeper.installing`, and the progress at that time. */
   installing: [] as [boolean, number][],
 }));
 vi.mock("vscode", () => ({
+  ConfigurationTarget: { Global: 1 },
+  workspace: {
+    getConfiguration: () => ({
+      update: (_: string, value: string | undefined) => Promise.resolve((editor.setting = value ?? "")),
+    }),
+  },
   ProgressLocation: { Notification: 15 },
   commands: {
     executeCommand: (name: string, key?: string, value?: boolean) => {
@@ -27,6 +36,11 @@ vi.mock("vscode", () => ({
       editor.offered.push(message),
       Promise.resolve(editor.pressed.shift())
     ),
+    showQuickPick: (items: { label: string }[]) => {
+      editor.listed = items.map(({ label }) => label);
+      return Promise.resolve(items.find(({ label }) => label === editor.picked));
+    },
+    showOpenDialog: () => Promise.resolve([{ fsPath: "/opt/python" }]),
     showErrorMessage: (message: string) => (editor.refused.push(message), Promise.resolve(editor.pressed.shift())),
     withProgress: () => (
       (editor.progress += 1),
@@ -40,7 +54,7 @@ vi.mock("../../src/server/locator", () => ({
   pythonsOnPath: () => editor.pythons,
 }));
 
-const { installServer, offerInstall } = await import("../../src/commands/setup");
+const { choosePython, installServer, offerInstall } = await import("../../src/commands/setup");
 const target = { own: "/store/venv", wheels: "/ext/server", platform: "linux" } as const;
 const restartByUser = vi.fn(() => Promise.resolve());
 
@@ -67,6 +81,8 @@ beforeEach(() => {
     offered: [],
     refused: [],
     executed: [],
+    listed: [],
+    picked: "",
     progress: 0,
     fails: false,
     installing: [],
@@ -122,7 +138,20 @@ test("without a Python that will do, one can be chosen", async () => {
   editor.pythons = [];
   await installServer(session(), target);
   expect(editor.refused).toEqual([expect.stringContaining("No Python 3.11 or newer")]);
-  expect(editor.executed).toEqual(["workbench.action.openSettings"]);
+  expect(editor.listed).toEqual(["$(folder-opened) Browse…"]);
+});
+
+test("a Python is picked of those on PATH or looked for on the disk, and the setting can be taken back", async () => {
+  editor.picked = "/usr/bin/python3";
+  await choosePython();
+  expect(editor.listed).toEqual(["/usr/bin/python3", "$(folder-opened) Browse…"]);
+  expect(editor.setting).toBe("/usr/bin/python3");
+  editor.picked = "$(folder-opened) Browse…";
+  await choosePython();
+  expect(editor.setting).toBe("/opt/python");
+  editor.picked = "$(discard) Look for one again";
+  await choosePython();
+  expect(editor.setting).toBe("");
 });
 
 test("nothing is installed that a setting would leave unused", async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Counts, Summary } from "../../src/protocol";
 import { INITIAL, reduce, type ServerState, type State } from "../../src/store";
-import { nextRows, stepOf } from "../../src/views/next";
+import { nextRows, stepLabel, stepOf } from "../../src/views/next";
 import { planMarks } from "../../src/views/plan";
 import { recentRows, recordLabel } from "../../src/views/recent";
 import type { Row } from "../../src/views/row";
-import { runDetails, runRows } from "../../src/views/runs";
+import { byUrgency, fitsFilter, PLAIN_LIST, runDetails, runRows } from "../../src/views/runs";
 import { readiness, status as statusOf } from "../../src/views/status";
 import { optionLabels, restrictedMessage, waitingRows } from "../../src/views/waiting";
 import { evaluation, gate, phase, question, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
@@ -19,9 +19,9 @@ test("runs that go on come first, those that are over are in one row", async () 
     summary({ run: "b", title: "Going", progress: { done: 2, total: 6 } }),
   ];
   expect(await outline(runRows(stateWith(runs), fetch))).toEqual([
-    "Going | planning · 2/6 · artifact-pipeline",
+    "Going | 2/6 · Plan the change",
     "Finished | 1",
-    "  Done | complete · artifact-pipeline",
+    "  Done | complete",
   ]);
 });
 
@@ -32,15 +32,15 @@ function stateOfPage(runs: Summary[], counts: Counts, next: string | null): Stat
 }
 
 test("runs that are not held are a row that brings the next page, in each view", async () => {
-  const asking = summary({ run: "a", title: "Asks", status: "waiting_human", questions: [question()] });
+  const asking = summary({
+    run: "a",
+    title: "Asks",
+    status: "waiting_human",
+    questions: [question()],
+  });
   const now = stateOfPage([asking], { runs: 9, going: 6, questions: 3 }, "0 a");
   const rows = runRows(now, fetch);
-  expect(await outline(rows)).toEqual([
-    "Asks | planning · artifact-pipeline",
-    "… 5 more |",
-    "Finished | 3",
-    "  … 3 more |",
-  ]);
+  expect(await outline(rows)).toEqual(["Asks | Plan the change", "… 5 more |", "Finished | 3", "  … 3 more |"]);
   expect(rows[1]).toMatchObject({ click: "loadMore", subject: { root: ROOT, page: "going" } });
   expect((rows[2]!.children as Row[])[0]).toMatchObject({ click: "loadMore", subject: { root: ROOT, page: "over" } });
   expect(nextRows(now).at(-1)).toMatchObject({ label: "… 5 more", click: "loadMore" });
@@ -52,13 +52,13 @@ test("a run with errors says so in its row", async () => {
   const rows = await outline(
     runRows(stateWith([summary({ findingCounts: { error: 2, warning: 1, information: 0 } })]), fetch),
   );
-  expect(rows).toEqual(["Charge a fee | planning · 2 errors · artifact-pipeline"]);
+  expect(rows).toEqual(["Charge a fee | 2 errors · Plan the change"]);
 });
 
 test("a run with marks that nobody knows says so beside its progress", async () => {
   const run = summary({ progress: { done: 0, total: 4 }, unknownMarks: 3 });
   expect(await outline(runRows(stateWith([run]), fetch))).toEqual([
-    "Charge a fee | planning · 0/4 · 3 marks unknown · artifact-pipeline",
+    "Charge a fee | 0/4 · Plan the change · 3 marks unknown",
   ]);
 });
 
@@ -72,10 +72,10 @@ test("questions are open while they are few", () => {
 test("where several roots have runs, their names stand beside the titles", () => {
   const runs = [summary({ root: "/x/one", questions: [question()] }), summary({ root: "/x/two" })];
   expect(nextRows(stateWith(runs)).map((node) => node.description)).toEqual([
-    "Charge a fee · one",
-    "Charge a fee · two",
+    "Charge a fee · one · the plan review is ok",
+    "Charge a fee · two · the plan review is ok",
   ]);
-  expect(waitingRows(stateWith(runs), true)[0]!.description).toBe("Charge a fee · one · approval");
+  expect(waitingRows(stateWith(runs), true)[0]!.label).toBe("Charge a fee · one");
   expect(
     recentRows(stateWith(runs), [{ root: "/x/two", run: runs[1]!.run, kind: "start", line: 1 }])[0]!.description,
   ).toBe("Charge a fee · two");
@@ -142,14 +142,14 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
     "    One | done",
     "    Two | claimed by coder-7",
     "    Three | blocked by x-02, stage 2",
-    "test | Test · now",
+    "Test | now · test",
     "  report.json | valid",
     "  Gate: The tests pass | failed",
     "    everything passed | not met",
     "      failed = 2 | report.json:3",
     "    something was tested | no evidence yet",
     "accept |",
-    "fixes | 1 of 3",
+    "Fixes | 1 of at most 3",
   ]);
 });
 
@@ -192,13 +192,14 @@ test("the next step says what, why, on what evidence, what to write and what not
       tasks: ["01", "02", "03"],
       parallel: [["01", "02"], ["03"]],
     }),
+    taskTitles: { "01": "A queue" },
   });
   expect(await outline(nextRows(stateWith([run, summary({ run: "over", status: "complete" })])))).toEqual([
-    "Go on to codegen | Charge a fee",
-    "  the plan review is ok |",
+    "Write the code: 01, 02, 03 | Charge a fee · the plan review is ok",
+    "  What it rests on |",
     "    plan_review.ok = true | plan-review.json:3",
     "  coder | who",
-    "  01 | task, batch 1, side by side",
+    "  A queue | 01 · task, batch 1, side by side",
     "  02 | task, batch 1, side by side",
     "  03 | task, batch 2, alone",
     "  diff.patch | to be written",
@@ -234,10 +235,9 @@ test("a click on a next step opens the line of its first evidence", () => {
   expect(nextRows(stateWith([summary()]))[0]).not.toHaveProperty("click", "openPlace");
 });
 
-test("a next step is named as the server says it, with nothing in it that draws", () => {
-  const [row] = nextRows(
-    stateWith([summary({ suggestion: suggestion({ phrase: "Do F1, then go on to\u202e review" }) })]),
-  );
+test("a step that begins with an action is named as the server says it, with nothing in it that draws", () => {
+  const phrase = "Do F1, then go on to\u202e review";
+  const [row] = nextRows(stateWith([summary({ suggestion: suggestion({ action: "F1", phrase }) })]));
   expect(row!.label).toBe("Do F1, then go on to\\u{202e} review");
 });
 
@@ -264,10 +264,10 @@ test("what waits shows the question, its options and what led to it; options dec
   });
   const nodes = waitingRows(stateWith([summary({ questions: [escalation] })]), true);
   expect(await outline(nodes)).toEqual([
-    "Is the plan good? | Charge a fee · escalation",
-    "  start the work | approve",
+    "Charge a fee | Is the plan good?",
+    "  start the work |",
     "  plan again | nothing is lost, but it takes its time",
-    "  x-01 | tasks",
+    "  About x-01 |",
     "  What led to it | 2",
     "    4b (2): fail · still 401 |",
     "    round: 1 |",
@@ -307,18 +307,27 @@ test.each([
   expect(recordLabel(record)).toBe(label);
 });
 
-test("the status bar shows the run of the active file, and turns to warning when a person is awaited", () => {
+test("the status bar shows the run of the active file, and turns to warning when that run waits for a person", () => {
   const runs = [
     summary({ run: "a", title: "First" }),
     summary({ run: "b", title: "Second", progress: { done: 1, total: 2 }, questions: [question()] }),
   ];
   const status = (now: State, file: string | undefined) => statusOf(now, file, 1, true);
-  expect(status(stateWith(runs), undefined)).toMatchObject({
-    text: "$(checklist) Second: planning 1/2  $(bell-dot) 1",
+  expect(status(stateWith(runs), `${ROOT}/b/plan.md`)).toMatchObject({
+    text: "$(checklist) Second: Plan the change 1/2  $(bell-dot) 1",
     colour: "warning",
     click: "answerQuestion",
   });
-  expect(status(stateWith(runs), `${ROOT}/a/plan.md`).text).toContain("First: planning");
+  expect(status(stateWith(runs), `${ROOT}/a/plan.md`)).toMatchObject({
+    text: "$(checklist) First: Plan the change  $(bell-dot) 1",
+    colour: "plain",
+  });
+  // No file of a run is in front: no run of several is named.
+  expect(status(stateWith(runs), undefined)).toMatchObject({
+    text: "$(checklist) Phasekeeper  $(bell-dot) 1",
+    colour: "plain",
+    click: "answerQuestion",
+  });
   expect(status(stateWith([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
 });
 
@@ -388,4 +397,105 @@ test("marks of a plan are zero-based lines, and skipped tasks have none", () => 
     { id: "1", title: "", done: 0, total: 2, line: 3, tasks: [task({ line: 5 }), task({ state: "skipped", line: 6 })] },
   ];
   expect(planMarks({ path: "p", whole: true, stages })).toEqual([{ line: 4, kind: "ready", label: "x-01: ready" }]);
+});
+
+test("what waits comes first, then what fails, then what goes on, then what waits for a job", () => {
+  const runs = [
+    summary({ run: "job", status: "waiting" }),
+    summary({ run: "going" }),
+    summary({ run: "failing", gates: [gate()] }),
+    summary({ run: "wrong", findingCounts: { error: 1, warning: 0, information: 0 } }),
+    summary({ run: "asking", questions: [question()] }),
+  ];
+  expect(byUrgency(runs).map(({ run }) => run)).toEqual(["asking", "failing", "wrong", "going", "job"]);
+});
+
+test("a run with errors, or with a failed gate, does not look like a healthy one", () => {
+  const iconOf = (over: Partial<Summary>) => runRows(stateWith([summary(over)]), fetch)[0]!.icon;
+  expect(iconOf({})).toEqual({ name: "play-circle", color: "phasekeeper.now" });
+  const bad = { name: "warning", color: "phasekeeper.bad" };
+  expect(iconOf({ findingCounts: { error: 1, warning: 0, information: 0 } })).toEqual(bad);
+  expect(iconOf({ gates: [gate()] })).toEqual(bad);
+  expect(iconOf({ gates: [gate({ inForce: false })] })).toEqual({ name: "play-circle", color: "phasekeeper.now" });
+});
+
+test("a filter has words for states and parts of what a run is called, and all have to fit", () => {
+  const run = summary({ title: "Late fees", questions: [question()], gates: [gate()] });
+  for (const filter of ["", "@waiting", "@failed", "LATE", "@waiting fees", "pipeline", "plan the"])
+    expect(fitsFilter(run, filter), filter).toBe(true);
+  for (const filter of ["@done", "@waiting @done", "early", "@unknown"])
+    expect(fitsFilter(run, filter), filter).toBe(false);
+  expect(fitsFilter(summary({ status: "complete", questions: [question()] }), "@waiting")).toBe(false);
+});
+
+test("runs are listed by workflow, without the finished ones, or only those that fit, as a person wants", async () => {
+  const runs = [
+    summary({ run: "a", title: "One" }),
+    summary({ run: "b", title: "Two", workflow: "master-plan" }),
+    summary({ run: "c", title: "Over", status: "complete" }),
+  ];
+  const list = (over: Partial<typeof PLAIN_LIST>) =>
+    outline(runRows(stateWith(runs), fetch, { ...PLAIN_LIST, ...over }));
+  expect(await list({ groupByWorkflow: true, hidesFinished: true })).toEqual([
+    "artifact-pipeline | 1 run",
+    "  One | Plan the change",
+    "master-plan | 1 run",
+    "  Two | Plan the change",
+  ]);
+  expect(await list({ filter: "two" })).toEqual(["Two | Plan the change"]);
+});
+
+test("a step is a sentence: its title, and the tasks by their numbers", () => {
+  const label = (over: Partial<Summary["suggestion"]>, nextTitle = "Fix the failing tasks") =>
+    stepLabel(summary({ suggestion: suggestion(over), nextTitle }));
+  expect(label({ tasks: ["reading-lists-03", "reading-lists-04"] })).toBe("Fix the failing tasks: 03, 04");
+  expect(label({ tasks: ["a-1", "a-2", "a-3", "a-4"] })).toBe("Fix the failing tasks: 1, 2, 3 and 1 more");
+  expect(label({ tasks: ["a-1", "b-1"] })).toBe("Fix the failing tasks: a-1, b-1");
+  expect(label({ kind: "regress" }, "Write the code")).toBe("Write the code");
+  expect(label({}, "")).toBe("codegen");
+  expect(label({ kind: "wait", suggestedNext: null, phrase: "Wait for a job" })).toBe("Wait for a job");
+});
+
+test("a run that only waits for an answer is among what waits, and has no next step beside it", () => {
+  const waits = suggestion({ kind: "escalate", suggestedNext: null, phrase: "A person decides" });
+  const now = stateWith([summary({ questions: [question()], suggestion: waits }), summary({ run: "b" })]);
+  expect(nextRows(now).map(({ subject }) => subject?.run)).toEqual(["b"]);
+});
+
+test("what was asked last stands first", () => {
+  const asked = (run: string, since: string | null) => summary({ run, title: run, questions: [question({ since })] });
+  const runs = [asked("a", null), asked("b", "2026-01-01T10:00:00Z"), asked("c", "2026-01-02T10:00:00Z")];
+  expect(waitingRows(stateWith(runs), true).map(({ label }) => label)).toEqual(["c", "b", "a"]);
+});
+
+test("a task that failed is red, and leads to the line of the report that says so; it can be claimed and reported", () => {
+  const failedBy = {
+    path: "tasks/x/reports/4b.md",
+    line: 5,
+    column: 21,
+    expression: "report 4b of stage 2",
+    value: "fail",
+  };
+  const tasks = [
+    task({ state: "failed", failedBy }),
+    task({ id: "x-02", state: "claimed", claimedBy: "ann", failedBy }),
+  ];
+  const stages = [{ id: "1", title: "Model", done: 0, total: 2, line: 10, tasks }];
+  const run = evaluation({
+    plan: { path: "tasks/x/PLAN.md", whole: true, stages },
+    suggestion: suggestion({ tasks: ["x-01"] }),
+  });
+  const plan = runDetails(run)[0]!;
+  const [failed, claimed] = (plan.children as Row[])[0]!.children as Row[];
+  expect(failed).toMatchObject({
+    description: "failed: 4b of stage 2",
+    icon: { name: "error", color: "phasekeeper.bad" },
+    context: "place task-failed task-ready task-due",
+    subject: { task: "x-01", place: { path: "tasks/x/reports/4b.md", line: 5, column: 21 } },
+  });
+  expect(claimed).toMatchObject({
+    description: "claimed by ann · failed: 4b of stage 2",
+    context: "place task-claimed task-due",
+  });
+  expect(planMarks(run.plan!).map(({ kind }) => kind)).toEqual(["failed", "claimed"]);
 });

@@ -14,7 +14,7 @@ export const scenarios = {
     await workbench.open(folder);
     await workbench.showSidebar();
     await workbench.row("Runs", "Reading lists").waitFor();
-    await workbench.row("Next Steps", "Go back to codegen").waitFor();
+    await workbench.row("Next Steps", "Write the code").waitFor();
     await workbench.row("Waiting for You", "implement it").click();
     await workbench.toast("This folder is not trusted").waitFor();
     await workbench.view("Waiting for You").getByText("Restricted Mode: answers are recorded").waitFor();
@@ -48,15 +48,15 @@ export const scenarios = {
   "the tree goes from runs to phases, gates and criteria, and to stages and tasks": async ({ workbench }) => {
     await workbench.expand(workbench.row("Runs", "Reading lists"));
     await workbench.row("Runs", "A link that shows a list to others").waitFor();
-    await workbench.expand(workbench.row("Runs", "Quality gate"));
+    await workbench.expand(workbench.row("Runs", /^Quality gate/));
     await workbench.expand(workbench.row("Runs", "After 4b passed"));
     await workbench.row("Runs", "no evidence yet").waitFor();
   },
 
   "a plan has lenses, and marks beside its tasks": async ({ workbench, page }) => {
-    await workbench.row("Runs", "A link that shows a list to others").click();
+    await workbench.row("Runs", "A list as a PDF file").click();
     await page.locator(".tab.active", { hasText: "MASTER_PLAN.md" }).waitFor();
-    await page.locator(".statusbar-item", { hasText: /Ln 25, Col 1/ }).waitFor();
+    await page.locator(".statusbar-item", { hasText: /Ln 26, Col 1/ }).waitFor();
     await workbench.lens("0 of 4 done").waitFor();
     await page.locator('.editor-instance .margin [class*="ced-"]').first().waitFor();
   },
@@ -78,7 +78,10 @@ export const scenarios = {
     await filter.fill("4b failed 3 times");
     await workbench.problem("4b failed 3 times").waitFor();
     await filter.fill("");
-    await until(async () => /4b/.test(await workbench.status.textContent()), "the status bar names the phase");
+    await until(
+      async () => /Reading lists: Quality gate/.test(await workbench.status.textContent()),
+      "the status bar names the phase",
+    );
   },
 
   "an escalation is answered from its notification": async ({ workbench, page, folder }) => {
@@ -125,7 +128,7 @@ export const scenarios = {
     await workbench.row("Waiting for You", "Approve the plan?").waitFor({ state: "hidden" });
     await until(async () => (await workbench.badge()) === "1", "one thing waits");
     assert.match(await fs.readFile(journal(folder, "reservations"), "utf8"), /"small enough for one go"/);
-    await workbench.row("Next Steps", /Do 4a.*Reservations/).waitFor();
+    await workbench.row("Next Steps", /Implement: .*Reservations/).waitFor();
   },
 
   "a dialog that is left decides nothing": async ({ workbench, page, folder }) => {
@@ -153,31 +156,50 @@ export const scenarios = {
     await workbench.row("Runs", "claimed by coder-7").waitFor({ state: "hidden" });
   },
 
-  "an outcome is reported from a next step, and the next one appears": async ({ workbench, page, folder }) => {
-    // Work is reported once the files are there that its task declares.
-    await fs.mkdir(`${folder}/lending`, { recursive: true });
-    await fs.writeFile(`${folder}/lending/queue_01.py`, "QUEUE = []\n");
+  "a report about tasks that names none is not recorded": async ({ workbench, page, folder }) => {
+    const before = await fs.readFile(journal(folder, "reservations"), "utf8");
     const step = workbench.row("Next Steps", "Reservations");
     await step.hover();
     await step.getByRole("button", { name: /Report Outcome/ }).click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "complete" }).first().click();
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: "reservations-01" }).waitFor();
+    const task = page.locator(".quick-input-list .monaco-list-row", { hasText: "A queue for each book" });
+    await task.waitFor();
+    await page.screenshot({ path: picture("the-tasks-of-a-report") });
+    await task.click();
     await page.getByRole("button", { name: "OK" }).click();
+    await workbench.toast("Nothing was recorded").waitFor();
+    assert.equal(await fs.readFile(journal(folder, "reservations"), "utf8"), before);
+  },
+
+  "a claimed task is reported in its row, and the next step appears": async ({ workbench, page, folder }) => {
+    // Work is reported once the files are there that its task declares.
+    await fs.mkdir(`${folder}/lending`, { recursive: true });
+    await fs.writeFile(`${folder}/lending/queue_01.py`, "QUEUE = []\n");
+    const task = workbench.row("Runs", "A queue for each book");
+    await task.hover();
+    await task.getByRole("button", { name: /Claim Task/ }).click();
+    await workbench.type("coder-7");
+    await workbench.row("Runs", "claimed by coder-7").waitFor();
+    await task.hover();
+    await task.getByRole("button", { name: /Report Outcome/ }).click();
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "complete" }).first().click();
     await workbench.type("a queue with one row a member");
+    await workbench.row("Runs", /A queue for each book.*reported/).waitFor();
     await workbench.view("Recent").locator(".pane-header").click();
     await workbench.row("Recent", "4a: complete (reservations-01)").waitFor();
     await workbench.row("Recent", "plan: approve").waitFor();
   },
 
   "a run whose review has no code is rolled back to where it is consistent": async ({ workbench, page }) => {
-    await workbench.row("Next Steps", /Go back to codegen.*Renew a loan/).waitFor();
+    await workbench.row("Next Steps", /Write the code.*Renew a loan/).waitFor();
     await workbench.command("Phasekeeper: Roll Back to Last Consistent Phase");
     await workbench.pick("Renew a loan");
     await workbench.dialog.getByText("Roll Renew a loan back to codegen?").waitFor();
+    await workbench.dialog.getByText(/afterwards: active in codegen/).waitFor();
     await page.screenshot({ path: picture("the-dialog-of-a-roll-back") });
     await workbench.dialog.getByRole("button", { name: "Roll Back" }).click();
     await workbench.type("the code was never written");
-    await workbench.row("Runs", "Renew a loan").filter({ hasText: "codegen" }).waitFor();
+    await workbench.row("Runs", "Renew a loan").filter({ hasText: "Write the code" }).waitFor();
     await workbench.row("Recent", "To be done again: codegen").waitFor();
   },
 
@@ -197,7 +219,7 @@ export const scenarios = {
     await page.screenshot({ path: picture("the-dialog-of-an-override") });
     await workbench.dialog.getByRole("button", { name: "Override" }).click();
     await workbench.type("there is nothing to write here");
-    await workbench.row("Runs", "Renew a loan").filter({ hasText: "test" }).waitFor();
+    await workbench.row("Runs", "Renew a loan").filter({ hasText: "Run the tests" }).waitFor();
     await workbench.row("Recent", "Overridden: now in test").waitFor();
     const records = (await fs.readFile(`${task}/.phasekeeper/journal.jsonl`, "utf8"))
       .trim()
@@ -210,13 +232,23 @@ export const scenarios = {
     assert.match(override.mac, /^[0-9a-f]{64}$/);
   },
 
-  "a run is started from the palette": async ({ workbench, folder }) => {
+  "a run that is started is selected, and the file to fill is open, with nothing of it saved": async ({
+    workbench,
+    page,
+    folder,
+  }) => {
     await workbench.command("Phasekeeper: Start Run");
     await workbench.pick("artifact-pipeline");
     await workbench.type("quiet-hours", "Its name");
     await workbench.type("Keep the reading room quiet", "What it is about");
-    await workbench.row("Runs", "Keep the reading room quiet").filter({ hasText: "planning" }).waitFor();
-    await fs.access(`${folder}/.ai-tools-chain/tasks/quiet-hours/state.json`);
+    const started = workbench.row("Runs", "Keep the reading room quiet").filter({ hasText: "Plan the change" });
+    await started.and(page.locator(".selected")).waitFor();
+    await page.locator(".tab.active", { hasText: "planning.ai.json" }).waitFor();
+    await page.locator(".editor-instance .view-line", { hasText: "what is changed" }).first().waitFor();
+    const task = `${folder}/.ai-tools-chain/tasks/quiet-hours`;
+    await fs.access(`${task}/state.json`);
+    await assert.rejects(fs.access(`${task}/planning/planning.ai.json`));
+    await workbench.command("View: Revert and Close Editor");
   },
 
   "the configuration for another assistant is copied": async ({ workbench, page, python }) => {
@@ -239,6 +271,48 @@ export const scenarios = {
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "code_review.ok = false" }).first().click();
     await page.locator(".tab.active", { hasText: "code-review.json" }).waitFor();
     await page.locator(".statusbar-item", { hasText: /Ln 2, Col 9/ }).waitFor();
+  },
+
+  "runs are filtered, grouped and hidden as a person wants": async ({ workbench, page }) => {
+    await workbench.command("Phasekeeper: Filter Runs");
+    await workbench.type("@failed charge");
+    await workbench.view("Runs").getByText("Filtered by: @failed charge").waitFor();
+    await workbench.row("Runs", "Reading lists").waitFor({ state: "hidden" });
+    await workbench.row("Runs", "Charge a fee").waitFor();
+    await workbench.command("Phasekeeper: Clear Filter of Runs");
+    await workbench.command("Phasekeeper: Group Runs by Workflow");
+    await workbench.row("Runs", /^master-plan2 runs/).waitFor();
+    await page.screenshot({ path: picture("runs-by-workflow") });
+    await workbench.command("Phasekeeper: List Runs without Groups");
+    await workbench.row("Runs", "Finished").waitFor();
+    await workbench.command("Phasekeeper: Hide Finished Runs");
+    await workbench.row("Runs", "Finished").waitFor({ state: "hidden" });
+    await workbench.command("Phasekeeper: Show Finished Runs");
+    await workbench.row("Runs", "Finished").waitFor();
+  },
+
+  "a decision that is recorded moves no evidence: the squiggle stays in the report that said FAIL": async ({
+    workbench,
+    page,
+  }) => {
+    await workbench.openFile(REPORT);
+    await page.locator(".editor-instance .squiggly-warning").first().waitFor();
+    await workbench.expand(workbench.row("Runs", "Reading lists"));
+    await workbench.row("Runs", "A link that shows a list").filter({ hasText: "failed" }).click();
+    await page.locator(".tab.active", { hasText: REPORT }).waitFor();
+    await page.locator(".statusbar-item", { hasText: /Ln 5, Col 21/ }).waitFor();
+    await workbench.collapse(workbench.row("Runs", "Reading lists"));
+  },
+
+  "a problem is shown or not as the setting says": async ({ page, rig }) => {
+    const file = path.join(rig.data, "User/settings.json");
+    const settings = await fs.readFile(file, "utf8");
+    const squiggle = page.locator(".editor-instance .squiggly-warning").first();
+    await squiggle.waitFor();
+    await fs.writeFile(file, JSON.stringify({ ...JSON.parse(settings), "phasekeeper.problems": "errors" }));
+    await squiggle.waitFor({ state: "hidden" });
+    await fs.writeFile(file, settings);
+    await squiggle.waitFor();
   },
 
   "the workflow graph shows phases and gates, and is used with the keyboard": async ({ workbench, page }) => {
@@ -266,7 +340,7 @@ export const scenarios = {
     folder,
   }) => {
     const inside = workbench.row("Runs", "A queue for each book");
-    const chosen = workbench.row("Runs", /^3Approval/);
+    const chosen = workbench.row("Runs", /^Approval3/);
     await inside.waitFor();
     await chosen.click();
     for (const wait of [1, 2]) {
@@ -345,7 +419,7 @@ export const scenarios = {
     await workbench.trust();
     for (const name of ["library", "branch"]) await workbench.row("Runs", name).waitFor();
     await workbench.row("Runs", "Show the opening hours").waitFor();
-    await workbench.row("Next Steps", /Go back to planning.*Show the opening hours/).waitFor();
+    await workbench.row("Next Steps", /Plan the change.*Show the opening hours/).waitFor();
     await until(async () => (await workbench.badge()) === "1", "one thing waits");
     await fs.copyFile(
       `${folder}/.claude/state/loop.state.json`,
@@ -353,6 +427,19 @@ export const scenarios = {
     );
     await until(async () => (await workbench.badge()) === "2", "one thing waits in each folder");
     await until(async () => /2$/.test((await workbench.status.textContent()).trim()), "the status bar counts both");
+  },
+
+  "the graph of a run whose folder is renamed says that it is gone": async ({ workbench, page, rig }) => {
+    await workbench.command("Phasekeeper: Show Workflow Graph");
+    await workbench.pick("Show the opening hours");
+    await workbench.graph.locator(".phase.current").waitFor();
+    const tasks = `${rig.folder}/branch/.ai-tools-chain/tasks`;
+    await fs.rename(`${tasks}/opening-hours`, `${rig.folder}/away`);
+    await workbench.graph.getByText("This run is not there any more").waitFor();
+    await page.screenshot({ path: picture("the-graph-of-a-run-that-is-gone") });
+    await fs.rename(`${rig.folder}/away`, `${tasks}/opening-hours`);
+    await workbench.graph.getByText("This run is not there any more").waitFor({ state: "hidden" });
+    await workbench.command("View: Close All Editors");
   },
 
   "a folder that is taken out of the window goes, with what waits in it": async ({ workbench }) => {
@@ -371,7 +458,7 @@ export const scenarios = {
     await checked(folder);
     await workbench.row("Runs", "Open at nine").waitFor();
     await workbench.expand(workbench.row("Runs", "Open at nine"));
-    await workbench.expand(workbench.row("Runs", "Write the code"));
+    await workbench.expand(workbench.row("Runs", /^Write the code/));
     const [gate, check] = [workbench.row("Runs", "Gate: The tests pass"), workbench.row("Runs", "Check: tests")];
     await workbench.expand(gate);
     await check.filter({ hasText: "untrusted" }).waitFor();

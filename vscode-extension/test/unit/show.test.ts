@@ -1,0 +1,69 @@
+import { beforeEach, expect, test, vi } from "vitest";
+
+const editor = vi.hoisted(() => ({
+  files: [] as string[],
+  opened: [] as string[],
+  messages: [] as string[],
+  pressed: undefined as string | undefined,
+}));
+vi.mock("vscode", () => {
+  interface Uri {
+    scheme: string;
+    path: string;
+    query: string;
+    with(change: object): Uri;
+  }
+  const uri = (path: string): Uri => ({
+    ...{ scheme: "file", path, query: "" },
+    with(change) {
+      return { ...this, ...change };
+    },
+  });
+  return {
+    Uri: { file: uri, joinPath: (base: Uri, ...parts: string[]) => uri([base.path, ...parts].join("/")) },
+    Range: class {},
+    window: {
+      showTextDocument: () => Promise.resolve(undefined),
+      showInformationMessage: (message: string) => (editor.messages.push(message), Promise.resolve(editor.pressed)),
+    },
+    workspace: {
+      fs: {
+        stat: ({ path }: Uri) =>
+          editor.files.includes(path) ? Promise.resolve({}) : Promise.reject(new Error("it is missing")),
+      },
+      openTextDocument: ({ scheme, path, query }: Uri) => {
+        editor.opened.push(`${scheme}:${path}${query && `?${query}`}`);
+        return Promise.resolve({ lineCount: 9, lineAt: () => ({ text: "" }) });
+      },
+    },
+  };
+});
+
+const { openPlace, recordText } = await import("../../src/commands/show");
+const place = (path: string, line: number | null = null) => ({ place: { root: "/work", path, line, column: null } });
+
+beforeEach(() => Object.assign(editor, { files: ["/work/a.md"], opened: [], messages: [], pressed: undefined }));
+
+test("a look at a file that is not there offers no editor for it until a person wants one", async () => {
+  await openPlace(place("gone.json", 3));
+  expect(editor).toMatchObject({ opened: [], messages: ["gone.json is not there."] });
+  editor.pressed = "Create";
+  await openPlace(place("gone.json"));
+  expect(editor.opened).toEqual(["untitled:/work/gone.json"]);
+});
+
+test("a file that is there opens, and none outside of the root", async () => {
+  await openPlace(place("a.md", 3));
+  await openPlace(place("../a.md"));
+  expect(editor).toMatchObject({ opened: ["file:/work/a.md"], messages: [] });
+});
+
+test("a record of a journal is shown in words, never as a line to edit", async () => {
+  await openPlace(place("tasks/x/.phasekeeper/journal.jsonl", 5));
+  const journal = "/work/tasks/x/.phasekeeper/journal.jsonl";
+  expect(editor.opened).toEqual([`phasekeeper-record:${journal}/Record 5?5`]);
+  const line =
+    '{"seq": 5, "kind": "report", "phase": "4b", "tasks": ["03"], "message": "", "gates": [], "prev": "aa", "mac": "b"}';
+  expect(recordText(line)).toBe('seq: 5\nkind: report\nphase: 4b\ntasks: ["03"]\n');
+  expect(recordText("no json")).toBe("no json\n");
+});
