@@ -7,7 +7,8 @@ import re
 import signal
 
 import pytest
-from phasekeeper.server.terminal.live_screen import DrawnScreen, PlainScreen, screen_for
+from phasekeeper.server.terminal.drawn_screen import DrawnScreen, screen_for
+from phasekeeper.server.terminal.live_screen import PlainScreen
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07[bold]‮ \n::set-output name=x::y"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
