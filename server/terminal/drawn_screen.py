@@ -257,8 +257,9 @@ class DrawnScreen(PlainScreen):
         if self._opened:
             yield Part("q back  a answer  arrows scroll", "dim")
             return
-        ends = "ends" if self._is_own_server else "ends the view"
-        yield Part(f"q {ends}  Enter opens  a answers  / filters  arrows", "dim")
+        yield Part("q end  Enter open  a answer  / filter", "dim")
+        if not self._is_own_server:
+            yield Part("  the server goes on", "dim")
 
 
 def _cut(line: Line | Text, width: int) -> Text:

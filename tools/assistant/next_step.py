@@ -38,6 +38,10 @@ _REQUIREMENTS, _LEFT_OUT = 6, 40
 _AWAITING = (RunStatus.WAITING_HUMAN, RunStatus.BLOCKED)
 FORM_IS = "its summary is the text of the report, filled in"
 DATA_IS = "its data, for example (fill in what is true)"
+NOT_REPORTED = (
+    "no report of it counts yet: read what the run's files say of it, do it, write what is named here, decide "
+    "which outcome is true, then report that"
+)
 BESIDES = "a person may look at this besides; nobody is asked, so go on"
 _REPORT = {
     "step": 60,
@@ -136,6 +140,8 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     builder.put("suggestion.agents", agents)
     reason = plain(suggestion.reason, 300)
     builder.put("suggestion.reason", reason, f"because {quote(reason, 300)}")
+    if reason.endswith(" is to be done"):
+        builder.caution(NOT_REPORTED)
     if phase and phase.checks:
         checks = excerpt(phase.checks, (6, 80))
         builder.put("checks", checks, f"check: {'; '.join(quote(check, 80) for check in checks)}")

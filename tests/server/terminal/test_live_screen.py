@@ -123,13 +123,13 @@ def test_runs_that_await_a_person_stand_on_top_and_finished_ones_below(drawn):
     screen = drawn(rows(row("done", status="complete"), row("work"), asks))
     assert screen.index("asks  ") < screen.index("work  ") < screen.index("done  ")
     assert "3 runs, 1 waits for a person, 1 active, 1 complete" in screen
-    assert "`phasekeeper answer` answers" in screen
+    assert "a answer" in screen
 
 
 def test_what_does_not_fit_is_counted(drawn):
     screen = drawn(rows(*(row(f"run-{number:02}") for number in range(40))))
-    assert re.search(r"and \d+ more: `phasekeeper status`", screen)
-    assert "Ctrl-C ends" in screen
+    assert re.search(r"and \d+ more: arrow keys, / filters", screen)
+    assert "q end" in screen
     assert len(screen.splitlines()) <= 16
 
 
