@@ -43,9 +43,10 @@ def ask(what: str, choices: Sequence[str]) -> str:
 def confirm(
     said: Iterable[str],
     name: str,
-    is_name: Callable[[str], bool] | None = None,
     source: IO[str] | None = None,
     target: IO[str] | None = None,
+    *,
+    is_name: Callable[[str], bool] | None = None,
 ) -> None:
     """Show what is decided and have the run's name typed, `name` or another of which `is_name` holds.
 

@@ -39,8 +39,8 @@ _AWAITING = (RunStatus.WAITING_HUMAN, RunStatus.BLOCKED)
 FORM_IS = "its summary is the text of the report, filled in"
 DATA_IS = "its data, for example (fill in what is true)"
 NOT_REPORTED = (
-    "no report of it counts yet: read what the run's files say of it, do it, write what is named here, decide "
-    "which outcome is true, then report that"
+    "no report of it counts yet: read what the run's files say of it, do it, write what is named here, "
+    "decide which outcome is true, then report that"
 )
 BESIDES = "a person may look at this besides; nobody is asked, so go on"
 _REPORT = {

@@ -129,7 +129,7 @@ def _decide(options: Namespace, run: SelectedRun, wanted: Command) -> int:
     if not reason:
         raise UsageError('a decision needs a reason: --reason "..."')
     decision = apply.prepare_decision(run.workspace, run.match.run, wanted._replace(why=reason))
-    confirm(decision.text, options.run or run.name, lambda typed: _names(options, run, typed))
+    confirm(decision.text, options.run or run.name, is_name=lambda typed: _names(options, run, typed))
     who = actor(run.workspace.root)
     done = apply.record_decision(run.workspace, decision, who, "terminal", PROGRAM)
     chosen = wanted.kind == "answer"
