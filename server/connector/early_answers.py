@@ -75,7 +75,7 @@ def early_result(message: Any) -> dict[str, Any] | None:
     if not isinstance(params, dict):
         return None
     if name == "initialize":
-        return _initialized(known, params)
+        return _initialize_result(known, params)
     meta = params.get("_meta")
     if not isinstance(meta, dict) or meta.get(f"{_META}protocolVersion") not in known["modern"]:
         return None
@@ -86,7 +86,7 @@ def early_result(message: Any) -> dict[str, Any] | None:
     return result
 
 
-def _initialized(known: dict[str, Any], params: dict[str, Any]) -> dict[str, Any] | None:
+def _initialize_result(known: dict[str, Any], params: dict[str, Any]) -> dict[str, Any] | None:
     version, client = params.get("protocolVersion"), params.get("clientInfo")
     if not (isinstance(version, str) and isinstance(params.get("capabilities"), dict)):
         return None

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Self
 
 from ...orchestration.result.phrases import status_phrase
 from ...orchestration.sanitize import plain
-from ..hub.view_feed import RunRow
+from ..hub.run_row import RunRow
 from ..version import VERSION
 from . import keyboard as keys
 from .lines import Line, Part, console, count_noun, is_terminal, more, styled_text, wrapped_lines
@@ -88,7 +88,7 @@ class DrawnScreen(PlainScreen):
             self._console.print(styled_text([Part(f"{at} "), *line]), soft_wrap=True)
 
     @contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         """Leave the terminal to another program meanwhile."""
         self._end()
         try:
@@ -124,7 +124,7 @@ class DrawnScreen(PlainScreen):
         page = max(self._console.size[1] - 3, 1)
         by = {keys.UP: -1, "k": -1, keys.DOWN: 1, "j": 1, keys.PAGE_UP: -page, keys.PAGE_DOWN: page}
         by |= {keys.HOME: -1_000_000, keys.END: 1_000_000, " ": page}
-        row = self._opened[0] if self._opened else self._list.selected
+        row = self._opened[0] if self._opened else self._list.selection
         if key == "a" and row is not None:
             return Wish("answer", row)
         if self._opened is not None:

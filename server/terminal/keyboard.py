@@ -72,7 +72,7 @@ class Keyboard:
             self._normal = None
 
     @contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         """Have another program read the terminal meanwhile."""
         self.close()
         try:

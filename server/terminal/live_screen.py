@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any, Self
 
 from ...orchestration.sanitize import plain
-from ..hub.view_feed import RunRow
+from ..hub.run_row import RunRow
 from .lines import Line, Part, bare, name
 from .run_list import state_parts
 

@@ -13,7 +13,7 @@ from ...orchestration.result.phrases import status_phrase
 from ...orchestration.sanitize import plain
 from ...tools.run_filter import UnknownState, is_shown, split_filter
 from ...tools.run_names import Urgency
-from ..hub.view_feed import RunRow
+from ..hub.run_row import RunRow
 from .lines import Line, Part, count_noun, name
 from .run_views import STATUS_STYLE
 
@@ -84,7 +84,7 @@ class RunList:
         return self._order
 
     @property
-    def selected(self) -> RunRow | None:
+    def selection(self) -> RunRow | None:
         return self._order[self._place()] if self._order else None
 
     def move(self, by: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
-from ..hub.view_feed import RunRow
+from ..hub.run_row import RunRow
 from .drawn_screen import DrawnScreen, Wish
 from .keyboard import Keyboard, read_keys
 from .live_screen import PlainScreen
@@ -40,7 +40,7 @@ class ScreenKeys:
             self._end()
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def listen(self) -> Iterator[None]:
         """Hear keys, where a screen is drawn and somebody sits before it."""
         if self._screen is None or (descriptor := self._keyboard.open()) is None:
             yield
@@ -104,8 +104,8 @@ class ScreenKeys:
         loop.remove_reader(self._descriptor)
         self._lent = True
         try:
-            with self._screen.suspended():
-                with self._keyboard.suspended():
+            with self._screen.suspend():
+                with self._keyboard.suspend():
                     words = ("answer", row.run or ".", "--root", row.root)
                     process = await asyncio.create_subprocess_exec(*self._command, *words)
                     await process.wait()

@@ -100,7 +100,7 @@ class _Serve:
         on_termination(asyncio.get_running_loop(), self._keys.interrupt)
         ending = asyncio.ensure_future(self._end.wait())
         code: int | None = None
-        with self._screen, self._keys.heard():
+        with self._screen, self._keys.listen():
             while code is None and not ending.done():
                 view = asyncio.ensure_future(self._once())
                 await asyncio.wait([view, ending], return_when=asyncio.FIRST_COMPLETED)

@@ -342,7 +342,7 @@ def test_a_person_filters_opens_a_run_and_answers_its_question_by_keys(terminal,
     screen.keys("/", "T", "1", "Enter")
     screen.shows("> T1  plan_review", "filter: T1 (Esc)")
     screen.keys("Enter")
-    screen.shows(f"report: phasekeeper report {RUN} codegen ok", "q back")
+    screen.shows(f"{RUN}  active", "next: go on to codegen", "q back")
     screen.keys("q", "Escape")
     screen.shows("> T1", "  state  plan")
     screen.keys("Home", "a")
@@ -360,24 +360,23 @@ def test_a_person_filters_opens_a_run_and_answers_its_question_by_keys(terminal,
 def test_ctrl_c_in_a_question_ends_the_question_and_not_the_server(terminal, work):
     loop(work)
     screen = terminal("serve", "--standalone", "work")
-    screen.shows("1 run, 1 waits for a person", "q end")
+    screen.shows("2 runs, 1 waits for a person", "q end")
     screen.keys("a")
     screen.shows("Option (resolve, lower, stop):")
     screen.keys("C-c")
     screen.shows("Any key goes back.")
     screen.keys("x")
-    screen.shows("1 run, 1 waits for a person", "q end")
+    screen.shows("2 runs, 1 waits for a person", "q end")
 
 
 def test_a_long_explanation_is_scrolled_and_a_short_answer_is_not(terminal, work):
     needs("less")
     loop(work)
     screen = terminal("explain", "work")
-    screen.shows(".claude/state", ":")
-    assert "exit code" not in screen.shows(".claude/state")
+    assert "exit code" not in screen.shows(f"{RUN}  active", ":")
     screen.keys("q")
     screen.shows("exit code 0")
-    screen = terminal("history", "work")
+    screen = terminal("history", "work/.claude/state")
     screen.shows("exit code 0")
 
 
