@@ -140,6 +140,8 @@ class DrawnScreen(PlainScreen):
         elif key == keys.ESCAPE:
             self._list.wanted = ""
         elif key == keys.ENTER and row is not None:
+            # It stays selected, whatever comes before it meanwhile.
+            self._list.move(0)
             return Wish("open", row)
         elif key in by:
             self._list.move(by[key])

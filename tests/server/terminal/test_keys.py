@@ -138,6 +138,7 @@ def test_enter_opens_the_selected_run_and_a_has_it_answered(view):
     assert "line 59" in view.lines()
     answered = view.press("a")
     assert answered and (answered.kind, answered.row and answered.row.run) == ("answer", "tasks/asks")
+    view.screen.handle(rows(row("a", title="Newer", status="waiting_human")))
     assert view.press("q") is None
     assert view.selected() == "Import it"
 
