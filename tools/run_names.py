@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import IntEnum
 from itertools import islice
 
+from ..orchestration.findings import Severity
 from ..orchestration.result.values import Evaluation
-from ..orchestration.states import RunStatus
+from ..orchestration.states import GateStatus, RunStatus
 
 _LISTED = 20
 
@@ -22,7 +24,7 @@ def find_run(names: Collection[str], wanted: str) -> str:
 
     Raises NoSuchRun with the nearest names, or with all that fit.
     """
-    wanted = wanted.removeprefix("./").strip("/")
+    given, wanted = wanted, wanted.removeprefix("./").strip("/")
     if wanted in names:
         return wanted
     fitting = [name for name in names if _answers_to(name, wanted)]
@@ -41,12 +43,54 @@ def find_run(names: Collection[str], wanted: str) -> str:
         hint = f"the runs are {', '.join(islice(names, 5))}{more}"
     else:
         hint = "no run was found here, `phasekeeper demo` shows what runs look like"
-    raise NoSuchRun(f"there is no run {wanted!r}; {hint}")
+    raise NoSuchRun(f"there is no run {given!r}; {hint}")
+
+
+def name_in_root(wanted: str, root: str) -> str:
+    """The name of a run that is given by its absolute path: that from the root; another name as it is.
+
+    The root itself is ".". Paths are compared as they are written: who calls has resolved them.
+    """
+    path, above = wanted.rstrip("/"), root.rstrip("/")
+    if path == above and path:
+        return "."
+    return path[len(above) + 1 :] if path.startswith(f"{above}/") else wanted
 
 
 def _answers_to(name: str, wanted: str) -> bool:
     file, _, _ = name.rpartition("#")
     return name.endswith((f"/{wanted}", f"#{wanted}")) or (file != "" and f"/{file}".endswith(f"/{wanted}"))
+
+
+class Urgency(IntEnum):
+    """What a list of runs has first: where a person is awaited, then where something is wrong."""
+
+    WAITING = 0
+    FAILING = 1
+    ACTIVE = 2
+    JOB = 3
+    OVER = 4
+
+
+_WRONG = (RunStatus.INVALID, RunStatus.FAILED, RunStatus.BLOCKED)
+_OVER = (RunStatus.COMPLETE, RunStatus.EXITED)
+
+
+def urgency(evaluation: Evaluation) -> Urgency:
+    """How urgent it is that somebody looks at the run."""
+    if awaits_person(evaluation):
+        return Urgency.WAITING
+    if evaluation.status in _WRONG or _is_failing(evaluation):
+        return Urgency.FAILING
+    if evaluation.status in _OVER:
+        return Urgency.OVER
+    return Urgency.JOB if evaluation.status is RunStatus.WAITING else Urgency.ACTIVE
+
+
+def _is_failing(evaluation: Evaluation) -> bool:
+    return any(gate.in_force and gate.status is GateStatus.FAILED for gate in evaluation.gates) or any(
+        each.severity is Severity.ERROR and not each.overridden for each in evaluation.findings
+    )
 
 
 def awaits_person(evaluation: Evaluation) -> bool:

@@ -43,8 +43,8 @@ _CONNECTION = (_STANDALONE, arg("--stdio", action="store_true", help=argparse.SU
 _CHOICE = (
     _RUN,
     *_DECIDING,
-    word("question", "its id, as `questions` shows it"),
-    word("option", "one of its options"),
+    word("question", "its id, as `questions` shows it; asked for on a terminal", nargs="?"),
+    word("option", "one of its options; asked for on a terminal", nargs="?"),
     _REASON,
 )
 _AGAIN = "an id of yours for this call: repeated with the same, it is recorded once"
@@ -65,7 +65,14 @@ _FOR = f"deny decisions to these: {', '.join(_ASSISTANTS)}"
 GROUPS = {"workflow": "the workflows: list, show, lint, graph"}
 """Commands that have commands of their own, and their help."""
 COMMANDS: list[CommandEntry] = [
-    command("status", "every run: status, phase, next step, shut gates, questions", "read:status", *_READING),
+    command(
+        "status",
+        "every run: status, phase, next step, shut gates, questions",
+        "read:status",
+        *_READING,
+        flag("--oneline", "a line for each run"),
+        flag("--waiting", "those alone in which a person is awaited"),
+    ),
     command(
         "next",
         "the next step, why, and on what evidence",

@@ -24,6 +24,10 @@ INTERRUPTED = 130
 _WRITERS = ("write", "decide", "repair")
 
 
+_PAGED = ("explain", "history")
+"""Commands whose answer is often longer than a screen."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Prints one sentence, never a traceback, for what was called wrongly."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -66,6 +70,15 @@ def _open_missing_streams() -> None:
 
 
 def _run(words: Sequence[str]) -> int:
+    if words[:1] and words[0] in _PAGED and sys.stdout.isatty():
+        from ..terminal.pager import paged_output
+
+        with paged_output():
+            return _run_command(words)
+    return _run_command(words)
+
+
+def _run_command(words: Sequence[str]) -> int:
     if words == BACKGROUND:
         from ..hub.entry_points import run_daemon
 

@@ -16,7 +16,7 @@ from ...orchestration.findings import Finding, finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Discovery, Match
 from ...tools.project_paths import rebase_evaluation, rebase_finding, rebase_path
-from ...tools.run_names import NoSuchRun, find_run
+from ...tools.run_names import NoSuchRun, find_run, name_in_root
 from ..terminal.caller import current_folder, path_here
 from ..terminal.finding_views import error_lines, from_here
 from ..terminal.lines import path as shown_path
@@ -147,6 +147,11 @@ def select_runs(options: Namespace) -> Selection:
     wanted = options.run or name
     if wanted:
         where = Path() if name else path
+        if options.run and Path(wanted).is_absolute():
+            # The root is that of the run, as for a PATH; the name that from there.
+            where = Path(wanted) if options.root is None and os.path.lexists(wanted) else where
+            above = options.root or open_workspaces(where, None).workspaces[0].root
+            wanted = name_in_root(os.path.realpath(wanted), os.path.realpath(above))
         last = wanted.rstrip("/").rpartition("/")[2]
         opened = open_workspaces(where, options.root, lambda each: bool(each.discover_named(last).matches))
         return _named_run(opened, last, wanted, is_path=bool(name))

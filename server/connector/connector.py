@@ -60,15 +60,21 @@ def run_connector(kind: str, standalone: bool) -> int:
     pump = StdinPump(stdin)
     if not standalone:
         greeting = Greeting(kind, addresses.current_folder(), VERSION)
+
+        def on_wait() -> None:
+            if kind == "mcp":
+                from .early_answers import EarlyAnswers
+
+                pump.answer_early(EarlyAnswers(), stdout)
+
         try:
-            sock = join(find_address(), greeting, lambda: pump.has_ended)
+            sock = join(find_address(), greeting, lambda: pump.has_ended, on_wait)
         except ClientGone:
             return 0
         except (NoServer, UnusableFolder) as error:
             _warn(f"{error}; this connection runs by itself")
         else:
-            pump.connect(sock)
-            code = drain(sock, stdout)
+            code = drain(sock, stdout, pump.connect(sock))
             if code is None and not pump.has_ended:
                 _warn("the server ended; start this again")
                 return 1
@@ -104,16 +110,23 @@ def _warn(text: str) -> None:
 # ---- joining or starting -----------------------------------------------------------------------
 
 
-def join(address: ServerAddress, greeting: Greeting, is_client_gone: Callable[[], bool]) -> _socket.socket:
+def join(
+    address: ServerAddress,
+    greeting: Greeting,
+    is_client_gone: Callable[[], bool],
+    on_wait: Callable[[], None] = lambda: None,
+) -> _socket.socket:
     """A greeted connection to the server, started if there is none.
 
-    One of several connectors at a time starts it, under a lock that its death would free. Raises NoServer
-    after the time there is, ClientGone when `is_client_gone()`.
+    One of several connectors at a time starts it, under a lock that its death would free. `on_wait` is called
+    once when it is not there at once. Raises NoServer after the time there is, ClientGone when
+    `is_client_gone()`.
     """
     limit_s = wait_s()
     until = time.monotonic() + limit_s
     lock: int | None = None
     process: Popen[bytes] | None = None
+    is_waiting = False
     try:
         while True:
             try:
@@ -125,6 +138,9 @@ def join(address: ServerAddress, greeting: Greeting, is_client_gone: Callable[[]
                     raise NoServer(f"the server refused: {error}") from None
                 failure = error
                 until = time.monotonic() + max(_HANDOVER_S, limit_s)
+            if not is_waiting:
+                is_waiting = True
+                on_wait()
             if is_client_gone():
                 raise ClientGone
             if process is not None:

@@ -17,7 +17,10 @@ from ..process_end import parent_end_probe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from .early_answers import EarlyAnswers
 
 _CHUNK = 1 << 16
 _GRACE_S = 5.0
@@ -44,6 +47,11 @@ class StdinPump:
         self.has_ended = False
         self._stdin = stdin
         self._socket: _socket.socket | None = None
+        self._mutex = _thread.allocate_lock()
+        """Holds together what follows: what was said before there was a socket, and the answers to it."""
+        self._held = b""
+        self._early: EarlyAnswers | None = None
+        self._stdout = -1
         # Released when there is a socket.
         self._unconnected = _thread.allocate_lock()
         self._unconnected.acquire()
@@ -51,26 +59,59 @@ class StdinPump:
         if has_parent_ended := parent_end_probe():
             _thread.start_new_thread(self._end_with_parent, (has_parent_ended,))
 
-    def connect(self, sock: _socket.socket) -> None:
-        """Send to this socket from now on; called once."""
-        self._socket = sock
+    def answer_early(self, early: EarlyAnswers, stdout: int) -> None:
+        """Answer on `stdout` what can be answered before there is a socket; called once."""
+        with self._mutex:
+            self._early, self._stdout = early, stdout
+            self._answer(self._held)
+
+    def connect(self, sock: _socket.socket) -> list[Any]:
+        """Send to this socket from now on; the ids of what was answered already. Called once."""
+        with self._mutex:
+            try:
+                sock.sendall(self._held)
+            except OSError:
+                # Who reads from the socket notices that its other end is closed.
+                pass
+            self._socket, self._held = sock, b""
+            answered = self._early.answered if self._early else []
         self._unconnected.release()
+        return answered
+
+    def _answer(self, chunk: bytes) -> None:
+        """Answer early; the caller has the mutex. A client that does not read any more is gone."""
+        unwritten = memoryview(self._early.take(chunk) if self._early else b"")
+        try:
+            while unwritten:
+                unwritten = unwritten[os.write(self._stdout, unwritten) :]
+        except OSError:
+            self.has_ended = True
 
     def _run(self) -> None:
-        chunk = self._read()
-        self._unconnected.acquire()
-        sock = self._socket
-        assert sock is not None
         try:
-            while chunk:
-                sock.sendall(chunk)
-                chunk = self._read()
+            while chunk := self._read():
+                with self._mutex:
+                    sock = self._socket
+                    if sock is None:
+                        self._held += chunk
+                        self._answer(chunk)
+                if sock is not None:
+                    sock.sendall(chunk)
+                elif len(self._held) >= _CHUNK:
+                    self._wait_for_socket()
+            sock = self._wait_for_socket()
             sock.shutdown(_socket.SHUT_WR)
             time.sleep(_GRACE_S)
             sock.shutdown(_socket.SHUT_RDWR)
         except OSError:
             # The server's end is closed; who reads from it notices, too.
             pass
+
+    def _wait_for_socket(self) -> _socket.socket:
+        self._unconnected.acquire()
+        self._unconnected.release()
+        assert self._socket is not None
+        return self._socket
 
     def _end_with_parent(self, has_parent_ended: Callable[[], bool]) -> None:
         """End the process soon after its parent; a pipe that others hold may block threads for ever."""
@@ -95,24 +136,31 @@ class StdinPump:
         return b"" if self.has_ended else chunk
 
 
-def drain(sock: _socket.socket, stdout: int) -> int | None:
+def drain(sock: _socket.socket, stdout: int, answered: Sequence[Any] = ()) -> int | None:
     """Write what comes from a socket to stdout until it ends; the exit code in its trailer, None without one.
 
-    1 when nobody reads stdout any more.
+    1 when nobody reads stdout any more. Answers to the requests whose ids are `answered` are left out.
     """
     trailer = b""
+    early = None
+    if answered:
+        from .early_answers import AnswerFilter
+
+        early = AnswerFilter([*answered])
     while True:
         try:
             chunk = sock.recv(_CHUNK)
         except OSError:
             chunk = b""
-        if not chunk:
-            return int(trailer[1:]) if trailer[1:].isdigit() else None
         text, mark, rest = chunk.partition(_TRAILER) if not trailer else (b"", b"", chunk)
         trailer += mark + rest
+        if early:
+            text = early.pass_on(text) + (b"" if chunk and not mark else early.rest())
         unwritten = memoryview(text)
         try:
             while unwritten:
                 unwritten = unwritten[os.write(stdout, unwritten) :]
         except OSError:
             return 1
+        if not chunk:
+            return int(trailer[1:]) if trailer[1:].isdigit() else None

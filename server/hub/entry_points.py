@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from ..connector import address as addresses
 from ..connector.address import ServerAddress, find_address
+from ..connector.early_answers import EarlyAnswers
 from ..connector.handshake import connect, listen
 from ..connector.pump import StdinPump, drain
 
@@ -86,9 +87,13 @@ def run_standalone(kind: str, pump: StdinPump, stdout: int) -> int:
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     ours, theirs = socket.socketpair()
-    writing = threading.Thread(target=drain, args=(theirs, stdout), name="phasekeeper-stdout", daemon=True)
+    if kind == "mcp":
+        pump.answer_early(EarlyAnswers(), stdout)
+    answered = pump.connect(theirs)
+    writing = threading.Thread(
+        target=drain, args=(theirs, stdout, answered), name="phasekeeper-stdout", daemon=True
+    )
     writing.start()
-    pump.connect(theirs)
     from .hub import Hub
 
     async def serve() -> int:

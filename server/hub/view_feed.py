@@ -18,13 +18,14 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...orchestration.findings import Severity
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation
 from ..live.boards import RootChange
 from ..workspace.roots import CONFIGURATION, UsageError
+from .run_row import RunRow
 
 if TYPE_CHECKING:
     from ..live.auto_journal import AutoJournal
@@ -36,25 +37,6 @@ ROWS = 200
 _PROGRESS_STEP = 500
 """A first look is quick unless there are thousands of runs; progress is told after so many."""
 _OWN = (CONFIGURATION.as_posix(), f"{CONFIGURATION.parent.as_posix()}/workflows/")
-
-
-class RunRow(NamedTuple):
-    """One run as it is shown; `questions` has (id, text) of those a person is asked."""
-
-    root: str
-    run: str
-    title: str
-    workflow: str
-    status: str
-    phase: str | None
-    done: int | None
-    total: int | None
-    next: str
-    reason: str
-    questions: tuple[tuple[str, str], ...]
-    failed_gates: tuple[str, ...]
-    errors: int
-    revision: str
 
 
 def run_row(root: Path, e: Evaluation) -> RunRow:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,8 @@ REOPEN_AFTER_S = 30.0
 """A folder may come to belong to another root; so often that is looked at again."""
 MOST_FOLDERS = 32
 """Folders that one client holds. For one more the first is released that no subscription is about."""
+MOST_REVISIONS = 10_000
+"""Revisions that answers gave out and that are remembered."""
 ROOTS = "roots"
 _ROOTS_PATIENCE_S = 3.0
 _MOST_ROOTS = 20
@@ -57,6 +59,8 @@ class OpenRoots:
     counts: dict[Path, int] = field(default_factory=dict)
     places: dict[tuple[Path, ...], KeptPlace] = field(default_factory=dict)
     """Of roots with their projects, for as long as all of them are held."""
+    given_revisions: dict[tuple[str, str | None, str], None] = field(default_factory=dict)
+    """(root, run, revision) of what answers said last, run None for all runs of a root."""
     _unsubscribe: dict[Path, Callable[[], None]] = field(default_factory=dict)
     _locks: WeakValueDictionary[tuple[Path, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
@@ -77,6 +81,15 @@ class OpenRoots:
                 self._unsubscribe.pop(root)()
                 self.places = {roots: kept for roots, kept in self.places.items() if root not in roots}
             self.engine.close(root)
+
+    def note_revisions(self, answer: Mapping[str, Any]) -> None:
+        """Remember which revisions an answer's data gave out, as those that somebody may wait on."""
+        for each in (answer, *(answer["runs"] if isinstance(answer.get("runs"), list) else ())):
+            key = (str(answer.get("root", "")), each.get("run"), str(each.get("revision", "")))
+            self.given_revisions.pop(key, None)
+            self.given_revisions[key] = None
+        while len(self.given_revisions) > MOST_REVISIONS:
+            del self.given_revisions[next(iter(self.given_revisions))]
 
     def lock(self, root: Path, run: str) -> asyncio.Lock:
         """The mutex of a run's claims: they are made one after the other, so that each sees those before it.

@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Set
 from contextlib import suppress
 
+import mcp_types as types
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 
+from ...orchestration.sanitize import plain
 from ..live.boards import RootChange
 from .uris import PARTS, resource_uri
 
@@ -23,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 MOST_SESSIONS = 2_000
 PATIENCE_S = 2.0
+_NOTICED = ("debug", "info", "notice")
+"""Levels at which a notice is heard."""
 MOST_SUBSCRIPTIONS = 500
 """URIs that one session may subscribe to."""
 
@@ -32,6 +36,8 @@ class ChangeNotifier:
 
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
+        self.levels: dict[str, types.LoggingLevel] = {}
+        """Sessions that asked for messages, and from which level."""
         self._sessions: OrderedDict[str, tuple[ServerSession, set[str]]] = OrderedDict()
         self._queue: asyncio.Queue[RootChange] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
@@ -43,11 +49,12 @@ class ChangeNotifier:
         _, uris = self._sessions.pop(key, (session, set()))
         self._sessions[key] = session, uris
         while len(self._sessions) > MOST_SESSIONS:
-            self._sessions.popitem(last=False)
+            self.forget(next(iter(self._sessions)))
         return uris
 
     def forget(self, key: str) -> None:
         self._sessions.pop(key, None)
+        self.levels.pop(key, None)
 
     # ---- publishing
 
@@ -78,6 +85,21 @@ class ChangeNotifier:
         for key, (session, subscribed) in list(self._sessions.items()):
             for uri in subscribed.intersection(uris):
                 await self._send(key, session.send_resource_updated(uri))
+            if subscribed and self.levels.get(key) in _NOTICED:
+                await self._log(key, session, subscribed, change)
+
+    async def _log(self, key: str, session: ServerSession, subscribed: Set[str], change: RootChange) -> None:
+        """Say how the runs stand now that a client subscribed to and that changed."""
+        for run, e in change.changed.items():
+            if not subscribed.isdisjoint(resource_uri(str(change.root), run, part) for part in PARTS):
+                data = {"run": plain(run, 300), "status": e.status, "next": plain(e.suggestion.phrase, 200)}
+                data["reason"] = plain(e.suggestion.reason, 300)
+                params = types.LoggingMessageNotificationParams(
+                    level="notice", logger="phasekeeper", data=data
+                )
+                await self._send(
+                    key, session.send_notification(types.LoggingMessageNotification(params=params))
+                )
 
     async def _send(self, key: str, sending: Awaitable[None]) -> None:
         """Notify one client. One that stopped reading is sent no more: the others do not wait for it."""

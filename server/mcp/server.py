@@ -19,11 +19,13 @@ from mcp.server.runner import serve_dual_era_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...orchestration.sanitize import plain
 from ...orchestration.vfs.files import digest_of
 from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.answer import TEXT_LIMIT
+from ...tools.assistant.tool_names import as_tools
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from . import prompts, resources, tools
@@ -57,6 +59,9 @@ class _SdkServer(Server[ClientSession]):
         capabilities.resources = types.ResourcesCapability(subscribe=True, list_changed=True)
         capabilities.tools = types.ToolsCapability(list_changed=False)
         capabilities.prompts = types.PromptsCapability(list_changed=False)
+        # The newer protocol has deprecated it.
+        if named.get("protocol_version") in MODERN_PROTOCOL_VERSIONS:
+            capabilities.logging = None
         return capabilities
 
 
@@ -79,7 +84,8 @@ class McpServer:
         streams. `folder` is where it works."""
         resolved = await asyncio.to_thread(folder.resolve)
         client = ClientSession(self.open_roots, resolved, secrets.token_hex(3))
-        lines = cast("AsyncFile[str]", read_lines(reader)), cast("AsyncFile[str]", LineWriter(writer))
+        answers = LineWriter(writer)
+        lines = cast("AsyncFile[str]", read_lines(reader, answers.write)), cast("AsyncFile[str]", answers)
         try:
             async with stdio_server(*lines) as streams:
                 await serve_dual_era_loop(self.server, *streams, lifespan_state=client)
@@ -111,6 +117,7 @@ class McpServer:
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
+        server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_log_level)
         roots_changed = "notifications/roots/list_changed"
         server.add_notification_handler(roots_changed, types.NotificationParams, self._roots_changed)
         security = RequestStateSecurity.ephemeral()
@@ -214,10 +221,11 @@ class McpServer:
         except NeedsRoots:
             return _ASK_ROOTS
         except (ToolRefused, UsageError) as error:
-            text = types.TextContent(text=plain(str(error), TEXT_LIMIT))
+            text = types.TextContent(text=plain(as_tools(str(error)), TEXT_LIMIT))
             return types.CallToolResult(content=[text], is_error=True)
         if isinstance(answer, types.InputRequiredResult):
             return answer
+        self.open_roots.note_revisions(answer.data)
         text = types.TextContent(text=answer.text)
         return types.CallToolResult(content=[text], structured_content=answer.data)
 
@@ -276,6 +284,14 @@ class McpServer:
         subscribed.add(uri)
         return types.EmptyResult()
 
+    async def _set_log_level(
+        self, context: RequestContext, params: types.SetLevelRequestParams
+    ) -> types.EmptyResult:
+        """From now on the client gets a notice when a run that it subscribed to changes."""
+        self._subscriptions(context)
+        self.notifier.levels[self._client(context).label] = params.level
+        return types.EmptyResult()
+
     async def _unsubscribe(
         self, context: RequestContext, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
@@ -314,7 +330,7 @@ class McpServer:
         except NeedsRoots:
             return _ASK_ROOTS
         except (ToolRefused, UsageError) as error:
-            raise MCPError(types.INVALID_PARAMS, plain(str(error), TEXT_LIMIT)) from None
+            raise MCPError(types.INVALID_PARAMS, plain(as_tools(str(error)), TEXT_LIMIT)) from None
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=about, messages=[message])
 
@@ -324,6 +340,10 @@ class McpServer:
         try:
             place = await (await self._access(context)).place("")
         except (ToolRefused, UsageError):
+            return types.CompleteResult(completion=types.Completion(values=[]))
+        if params.ref.type == "ref/prompt" and not prompts.has_argument(
+            params.ref.name, params.argument.name
+        ):
             return types.CompleteResult(completion=types.Completion(values=[]))
         others = (params.context and params.context.arguments) or {}
         completion = prompts.completions(place, params.argument.name, params.argument.value, others)

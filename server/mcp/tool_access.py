@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
+from ...orchestration.definition.reader import InvalidWorkflow
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim
 from ...orchestration.journal.lines import CLAIMS
@@ -18,12 +19,14 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
 from ...tools.assistant.access import Outcome, RootRuns, ToolRefused, select_run
+from ...tools.assistant.headers import short_run
 from ...tools.assistant.tools import MOST_WAIT_S
 from ..checks.changed_lines import ChangedLines
 from ..checks.check_process import CheckRunError, Event, event_words
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine
 from ..workspace.apply import HeldClaims, StoreError, claim_next, key_of, release
+from ..workspace.definitions import UnknownWorkflow, startable_workflows
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .client import ClientSession, is_within
@@ -45,7 +48,7 @@ def refusals() -> Iterator[None]:
         yield
     except AlreadyDone:
         raise
-    except (CommandRefused, StoreError, UsageError) as error:
+    except (CommandRefused, StoreError, UsageError, UnknownWorkflow, InvalidWorkflow) as error:
         raise ToolRefused(plain(str(error), 1_200)) from None
 
 
@@ -81,6 +84,8 @@ class CallAccess:
 
     async def place(self, root: str, run: str | None = None) -> RootRuns:
         folders = [await self._allowed_folder(root)] if root else self.folders
+        if run and Path(run).is_absolute() and len(folders) != 1:
+            folders = [await self._allowed_folder(run)]
         if not folders:
             raise ToolRefused(f"this connection works in no folder; {_OPEN}")
         places = [await self._current_place(await self._roots(folder), run) for folder in folders]
@@ -173,6 +178,14 @@ class CallAccess:
         file = await asyncio.to_thread(DiskFiles(Path(run.root)).read, path)
         return (file.text or "")[:_TASK_TEXT]
 
+    async def workflows(self, place: RootRuns) -> Sequence[str]:
+        return await asyncio.to_thread(startable_workflows, Path(place.root))
+
+    async def start(self, place: RootRuns, workflow: str, name: str, title: str, who: str) -> Evaluation:
+        with refusals():
+            run, done = await self.engine.start(Path(place.root), workflow, name, title, who)
+        return self.engine.board(Path(place.root)).runs.get(run, done.evaluation)
+
     async def act(self, run: Evaluation, act: Command, token: int | str | None) -> Evaluation:
         own = self._tokens(run, act.actor, token if isinstance(token, str) else "")
         seq = token if isinstance(token, int) else None
@@ -233,6 +246,11 @@ class CallAccess:
         if evaluation is None:
             raise ToolRefused(f"{plain(run.run, 300)} is no run any more; call status")
         return evaluation
+
+    def is_known(self, place: RootRuns, run: str | None, revision: str) -> bool:
+        now = place.totals.revision if run is None else place.runs[run].revision
+        shown = None if run is None else short_run(run)
+        return revision == now or (place.root, shown, revision) in self.client.open_roots.given_revisions
 
     async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns:
         roots = await self.client.hold(Path(place.root))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import mcp_types as types
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from ...orchestration.sanitize import plain
+from ...orchestration.suggestions import did_you_mean
 from ...tools.assistant.access import ToolRefused
 from ...tools.assistant.tools import TOOLS, Arguments, Tool
 
-OUTPUT = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("root", "run", "revision")},
-    "required": ["root"],
-}
+OUTPUT = {"type": "object", "properties": {name: {} for name in ("root", "run", "revision")}}
 # Of a JSON Schema. The list is small, because every conversation pays for it.
-_KEYS = ("type", "description", "enum", "minimum", "maximum", "items", "properties", "required")
+_KEYS = ("type", "description", "enum", "items", "properties", "required", "additionalProperties")
 
 
 def find_tool(name: str) -> Tool | None:
@@ -72,5 +70,24 @@ def read_arguments(tool: Tool, sent: Mapping[str, Any]) -> Arguments:
     try:
         return tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        wrong = (f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors()[:5])
-        raise ToolRefused(plain("; ".join(wrong), 1_000)) from None
+        wrong = (_fault(tool, fault["type"], fault["loc"], fault["msg"]) for fault in error.errors()[:5])
+        takes = f"{tool.name} takes {', '.join(map(_argument_words, tool.arguments.model_fields.items()))}"
+        raise ToolRefused(plain(f"{'; '.join(wrong)}. {takes}", 1_500)) from None
+
+
+def _fault(tool: Tool, kind: str, at: Sequence[int | str], message: str) -> str:
+    """What is wrong with an argument, by the kind and words of the validator."""
+    name = plain(".".join(map(str, at)), 80) or "arguments"
+    if kind == "extra_forbidden":
+        others = [other.name for other in TOOLS if name in other.arguments.model_fields]
+        elsewhere = f"; {', '.join(others[:4])} {'does' if len(others) == 1 else 'do'}" if others else ""
+        near = "" if others else did_you_mean(name, list(tool.arguments.model_fields))
+        return f"{tool.name} takes no {name!r}{elsewhere}{near}"
+    return f"{name!r} is needed" if kind == "missing" else f"{name!r}: {message}"
+
+
+def _argument_words(field: tuple[str, FieldInfo]) -> str:
+    """An argument's name, and that it is needed or what it means."""
+    name, about = field
+    meaning = "needed" if about.is_required() else about.description
+    return f"{name} ({meaning})" if meaning else name

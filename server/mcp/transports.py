@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
+import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import ValidationError
 
 _log = logging.getLogger(__name__)
 
@@ -63,14 +66,52 @@ def secured_app(server: Server[Any], port: int, token: str) -> App:
     return bearer
 
 
-async def read_lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
-    """The messages of a client, one a line; they end with the stream and at a line that is too long."""
+async def read_lines(
+    reader: asyncio.StreamReader, answer: Callable[[str], Awaitable[None]] | None = None
+) -> AsyncIterator[str]:
+    """The messages of a client, one a line; they end with the stream and at a line that is too long.
+
+    A line that is no message is answered with the error that JSON-RPC 2.0 (section 5.1) has for it, by
+    `answer`: the SDK would drop it, and the client wait for ever.
+    """
     try:
         while (line := await reader.readline()) and len(line) <= LINE_LIMIT:
-            if text := line.decode("utf-8", "replace").strip():
+            text = line.decode("utf-8", "replace").strip()
+            if text and (error := message_error(text)) and answer:
+                await answer(error)
+            elif text:
                 yield text
     except (ValueError, ConnectionError) as error:
         _log.warning("an assistant's connection ended: %s", error)
+
+
+def message_error(text: str) -> str:
+    """The answer to a line that is no message of JSON-RPC 2.0, ready to be sent; "" for one that is.
+
+    Its id is that of the request where it can be read, else null.
+    """
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+        if not isinstance(message, types.JSONRPCNotification) or '"id"' not in text:
+            return ""
+    except ValidationError as error:
+        if any(each["type"] == "json_invalid" for each in error.errors(include_input=False)):
+            return _error_line(None, types.PARSE_ERROR, "this line is no JSON, or is nested too deeply")
+    request = json.loads(text)
+    named = request.get("id") if isinstance(request, dict) else None
+    if isinstance(request, dict) and "id" in request and named is None and "method" in request:
+        return _error_line(None, types.INVALID_REQUEST, "the id of a request is a text or a number, not null")
+    if isinstance(request, dict) and "id" not in request and "method" in request:
+        # A notification; a member of its parameters has that name.
+        return ""
+    given = named if isinstance(named, (str, int)) and not isinstance(named, bool) else None
+    what = "this is no request, notification or response of JSON-RPC 2.0"
+    return _error_line(given, types.INVALID_REQUEST, what)
+
+
+def _error_line(request: str | int | None, code: int, message: str) -> str:
+    fault = {"code": code, "message": message}
+    return json.dumps({"jsonrpc": "2.0", "id": request, "error": fault}) + "\n"
 
 
 class LineWriter:

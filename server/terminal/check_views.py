@@ -8,7 +8,7 @@ from ...orchestration.result.values import CheckSummary, Evaluation
 from ...orchestration.states import CheckResult
 from ...tools.check_words import check_command, check_words
 from .finding_views import at_place
-from .lines import Line, Part
+from .lines import COMMAND, Line, Part
 
 CHECK_STYLE: Mapping[CheckResult, str] = {
     CheckResult.PASSED: "good",
@@ -23,7 +23,7 @@ def check_lines(checks: Iterable[CheckSummary], indent: str, *, commands: bool =
         at = f"  {at_place(check)}" if check.path else ""
         yield [Part(indent), Part(check_words(check), CHECK_STYLE.get(check.result, "warn")), Part(at, "dim")]
         if commands and (command := check_command(check)):
-            yield [Part(f"{indent}  to go on: "), Part(command, "run")]
+            yield [Part(f"{indent}  to go on: "), Part(command, COMMAND)]
 
 
 def checks_in_force(e: Evaluation) -> list[CheckSummary]:

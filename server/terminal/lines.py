@@ -29,10 +29,13 @@ _NAME_LIMIT = 60
 
 VERBATIM = "verbatim"
 """Style of lines that people copy: they are never broken to a screen's width."""
+COMMAND = "command"
+"""Style of commands, which people copy too."""
 
 STYLES = {
     "": "",
     VERBATIM: "",
+    COMMAND: "bold",
     "run": "bold",
     "phase": "cyan",
     "good": "green",
@@ -41,6 +44,7 @@ STYLES = {
     "wait": "bold magenta",
     "dim": "dim",
 }
+_UNBROKEN = (VERBATIM, COMMAND)
 # A line that goes on below is indented by this much more than it began.
 _HANGING = 4
 _LEAST_WIDTH = 20
@@ -80,15 +84,18 @@ def is_terminal(stream: IO[str]) -> bool:
     return stream.isatty()
 
 
-def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines on stdout; on a terminal in colours, broken between words to its width."""
+def print_lines(lines: Iterable[Line], *, cut: bool = False) -> None:
+    """Print lines on stdout; on a terminal in colours, broken between words to its width, or `cut` to it."""
     stream = stdout()
     if not is_terminal(stream):
         stream.writelines(bare("".join(part.text for part in line)) + "\n" for line in lines)
         return
     screen = console(stream)
     for line in lines:
-        for text in wrapped_lines(line, screen):
+        texts = [styled_text(line)] if cut else wrapped_lines(line, screen)
+        for text in texts:
+            if cut:
+                text.truncate(screen.width, overflow="ellipsis")
             screen.print(text, soft_wrap=True)
 
 
@@ -123,7 +130,7 @@ def styled_text(line: Line) -> Text:
 def wrapped_lines(line: Line, screen: Console) -> list[Text]:
     """The line broken to the screen's width; what goes on stands further to the right."""
     text = styled_text(line)
-    if text.cell_len <= screen.width or any(part.style == VERBATIM for part in line):
+    if text.cell_len <= screen.width or any(part.style in _UNBROKEN for part in line):
         return [text]
     indent = len(text.plain) - len(text.plain.lstrip(" "))
     width = max(screen.width - indent - _HANGING, _LEAST_WIDTH)

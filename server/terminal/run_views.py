@@ -20,6 +20,7 @@ from .caller import stdout
 from .check_views import check_lines, checks_in_force
 from .finding_views import at_place
 from .lines import (
+    COMMAND,
     VERBATIM,
     Line,
     Part,
@@ -86,8 +87,11 @@ def _head(e: Evaluation) -> Iterator[Line]:
 # ---- status -----------------------------------------------------------------------------------
 
 
-def print_status(evaluations: Sequence[Evaluation]) -> None:
-    """Every run: a table on a wide terminal, else a paragraph each; and how many stand how."""
+def print_status(evaluations: Sequence[Evaluation], *, oneline: bool = False) -> None:
+    """Every run: a table on a wide terminal, else a paragraph each, and how many stand how; or one line."""
+    if oneline:
+        print_lines(map(_line, evaluations), cut=True)
+        return
     stream = stdout()
     wide = is_terminal(stream) and console(stream).width >= _TABLE_WIDTH
     if wide and len(evaluations) > 1:
@@ -96,6 +100,14 @@ def print_status(evaluations: Sequence[Evaluation]) -> None:
         print_lines(paragraphs([*_head(e), _next(e), *_points(e)] for e in evaluations))
     if len(evaluations) > 1:
         print_lines([*([] if wide else [[]]), list(_summary(evaluations))])
+
+
+def _line(e: Evaluation) -> Line:
+    """A run in a line: its name, how it stands, and the next step."""
+    progress = f" {e.progress.done}/{e.progress.total}" if e.progress and e.progress.total else ""
+    phase = Part(f" {name(e.current_phase or 'unknown')}{progress}", "phase")
+    stands = [Part("  "), Part(status_phrase(e.status), STATUS_STYLE[e.status]), phase]
+    return [Part(path(e.run) or ".", "run"), *stands, Part("  "), *_next(e)[1:]]
 
 
 def paragraphs(blocks: Iterable[Iterable[Line]]) -> Iterator[Line]:
@@ -171,8 +183,9 @@ def _errors(e: Evaluation) -> Iterator[Line]:
         if found.severity is Severity.ERROR and not found.overridden:
             yield [Part("  "), Part("error", "bad"), Part(f" {at_place(found)}: {plain(found.message, 300)}")]
             for fix in found.fixes:
-                command = ": " + shlex.join(("phasekeeper", *fix.command)) if fix.command else ""
-                yield [Part("    "), Part(f"fix: {plain(fix.title)}{plain(command, 600)}", "dim")]
+                yield [Part(f"    fix: {plain(fix.title)}{':' if fix.command else ''}", "dim")]
+                if fix.command:
+                    yield [Part("      "), Part(path(shlex.join(("phasekeeper", *fix.command))), COMMAND)]
 
 
 # ---- one run ----------------------------------------------------------------------------------
@@ -272,8 +285,9 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
     call += " --task ID" if e.suggestion.tasks else ""
     call += " --report FILE" if first.form else ""
     call += " --data FILE" if first.data else ""
-    rest = f"  (or {', '.join(plain(word, 40) for word in others)})" if others else ""
-    yield [Part("  report: "), Part(call, "run"), Part(rest, "dim")]
+    yield [Part("  report: "), Part(call, COMMAND)]
+    if others:
+        yield [Part(f"    or {', '.join(plain(word, 40) for word in others)} for {plain(best, 40)}", "dim")]
     if others_in_turn:
         yield [Part(f"    also in turn: {', '.join(plain(each.step, 60) for each in others_in_turn)}", "dim")]
     for needed in first.brings:
@@ -316,8 +330,8 @@ def _answer_hint(e: Evaluation, question: QuestionState, where: Sequence[str]) -
     answer = "OPTION" if question.options else "ANSWER"
     call = command_line(e, ("answer", question.id, answer), where) + WHY
     options = ", ".join(plain(option.id, 40) for option in question.options)
-    one_of = f"  (OPTION is {options})" if options else "  (ANSWER is your answer in words)"
-    yield [Part("    decide: "), Part(call, "run"), Part(one_of, "dim")]
+    yield [Part("    decide: "), Part(call, COMMAND)]
+    yield [Part(f"      OPTION is {options}" if options else "      ANSWER is your answer in words", "dim")]
 
 
 # ---- gates, questions, explanation -------------------------------------------------------------
@@ -356,9 +370,10 @@ def gate_lines(e: Evaluation) -> Iterator[Line]:
 
 
 def question_lines(
-    e: Evaluation, questions: Sequence[QuestionState], where: Sequence[str] = ()
+    e: Evaluation, questions: Sequence[QuestionState], where: Sequence[str] = (), *, hints: bool = True
 ) -> Iterator[Line]:
-    """Questions to a person about one run, with the options, what happened before, and how to answer."""
+    """Questions to a person about one run, with the options and what happened before; with `hints` also how
+    to answer."""
     yield from _head(e)
     if not questions:
         yield [Part("  nothing is asked", "dim")]
@@ -371,7 +386,8 @@ def question_lines(
         for entry in question.history:
             what = ", ".join(f"{key} {value_text(value)}" for key, value in entry.items() if key != "at")
             yield [Part(f"    before: {plain(what, 300)}", "dim")]
-        yield from _answer_hint(e, question, where)
+        if hints:
+            yield from _answer_hint(e, question, where)
 
 
 def explanation_lines(e: Evaluation, entries: Sequence[ExplanationEntry]) -> Iterator[Line]:

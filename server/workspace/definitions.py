@@ -176,6 +176,17 @@ class DefinitionLibrary:
         return [*self.unread, *(finding(*problem) for problem in problems)]
 
 
+def startable_workflows(root: Path) -> list[str]:
+    """The names of the workflows of a root of which a run can be started, in order."""
+    library = DefinitionLibrary.of(DiskFiles(root))
+    names: list[str] = []
+    for name in library.names:
+        with suppress(InvalidWorkflow, UnknownWorkflow):
+            if library.workflow(name).new is not None:
+                names.append(name)
+    return names
+
+
 def root_findings(config: Config, library: DefinitionLibrary) -> tuple[Finding, ...]:
     """The findings about a root's configuration, and with its definitions as far as their names go."""
     names = library.names

@@ -11,7 +11,7 @@ from ...orchestration.journal.journal import Claim
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
-from ..run_names import NoSuchRun, find_run
+from ..run_names import NoSuchRun, find_run, name_in_root
 from .totals import RootTotals
 
 T = TypeVar("T")
@@ -58,6 +58,14 @@ class Access(Protocol):
         """The text of a file of the root; "" where it cannot be read."""
         ...
 
+    async def workflows(self, place: RootRuns) -> Sequence[str]:
+        """The names of the workflows of a root of which a run can be started."""
+        ...
+
+    async def start(self, place: RootRuns, workflow: str, name: str, title: str, who: str) -> Evaluation:
+        """Start a run of that name; how it stands."""
+        ...
+
     async def act(self, run: Evaluation, act: Command, token: int | str | None) -> Evaluation:
         """Carry an act out, under the claim of that number or token; how the run stands then.
 
@@ -79,6 +87,10 @@ class Access(Protocol):
         """
         ...
 
+    def is_known(self, place: RootRuns, run: str | None, revision: str) -> bool:
+        """Test that a revision is that of a run, or of all runs without one, or was given out as such."""
+        ...
+
     async def wait(self, place: RootRuns, run: str, since: str, seconds: float) -> RootRuns: ...
 
     def who(self, named: str) -> str:
@@ -92,11 +104,16 @@ def select_run(place: RootRuns, wanted: str) -> Evaluation:
 
 
 def name_of(place: RootRuns, wanted: str) -> str:
-    names = place.runs.keys()
+    names, given = place.runs.keys(), wanted
+    wanted = name_in_root(wanted, place.root)
+    note = f"; {place.note}" if place.note else ""
+    if not names:
+        where = plain(place.root, 300)
+        raise ToolRefused(plain(f"there is no run in {where}{note}; status says how one is started", 1_900))
     if not wanted and len(names) == 1:
         return next(iter(names))
     if not wanted:
-        few = ", ".join(plain(name, 200) for name in islice(names, 10)) or "none"
+        few = ", ".join(plain(name, 200) or "." for name in islice(names, 10))
         more = f" and {len(names) - 10} more" if len(names) > 10 else ""
         raise ToolRefused(f"say which run is meant; the runs are {few}{more}"[:1_900])
     if wanted in (".", "./") and "" in place.runs:
@@ -107,5 +124,7 @@ def name_of(place: RootRuns, wanted: str) -> str:
         shown = {plain(name, 300): name for name in names}
         if wanted in shown:
             return shown[wanted]
-        note = f"; {place.note}" if place.note else ""
+        if given != wanted and (around := [name for name in names if name and wanted.startswith(f"{name}/")]):
+            # The path of a file of it.
+            return max(around, key=len)
         raise ToolRefused(plain(f"{error}{note}", 1_900)) from None

@@ -50,6 +50,11 @@ class AnswerBuilder:
         self._lines += filter(None, lines)
         return True
 
+    def caution(self, line: str) -> None:
+        """A line that no value says, which is data as well: some assistants hand on data alone."""
+        if self.say(line, cost=size(line) + 12):
+            self._data.setdefault("words", []).append(line)
+
     def put(self, name: str, value: Any, *lines: str) -> None:
         """A value under a dotted name, and its lines where they fit; a value that does not is noted."""
         cost = size(value) + len(name) + 10
@@ -62,7 +67,7 @@ class AnswerBuilder:
 
     def fill(self, name: str, items: Iterable[tuple[Any, str]], start: int = 0, total: int = 0) -> None:
         """As many items as fit, each with its line. Where some of `total` are left, `next` says at which one
-        the next page starts."""
+        the next page starts; a page that begins behind the last one says so."""
         taken: list[Any] = []
         for item, line in items:
             if not self.say(line, cost=size(item) + 1 + (0 if taken else len(name) + 6)):
@@ -70,7 +75,9 @@ class AnswerBuilder:
             taken.append(item)
         if taken or not total:
             self._place(name, taken)
-        if start + len(taken) < total:
+        if start >= total > 0:
+            self.put("note", note := f"start={start} is beyond the end: there are {total}; begin at 0", note)
+        elif start + len(taken) < total:
             self._data |= {"next": start + len(taken), "total": total}
 
     def answer(self) -> Answer:

@@ -19,6 +19,7 @@ def head_of(evaluation: Evaluation) -> tuple[dict[str, Any], str]:
     """
     run = short_run(evaluation.run)
     data = {"root": plain(evaluation.root, _ROOT), "run": run, "revision": evaluation.revision}
+    data |= {"title": plain(evaluation.title, 80), "workflow": plain(evaluation.workflow, 60)}
     name = evaluation.run.rsplit("/", 1)[-1]
     titled = f" {quote(evaluation.title, 80)}" if evaluation.title != name else ""
     line = f"run {run or '.'}{titled} ({plain(evaluation.workflow, 60)}) in {data['root']}"
@@ -43,4 +44,6 @@ def head_of_root(place: RootRuns) -> tuple[dict[str, Any], str]:
     totals = place.totals
     data = {"root": plain(place.root, 400), "revision": totals.revision}
     counted = f"{len(place.runs)} {'run' if len(place.runs) == 1 else 'runs'} in {data['root']}"
-    return data, f"{counted}, {totals.waiting} await a person, revision {totals.revision}"
+    awaiting = f"{totals.waiting} await a person" if totals.waiting != 1 else "1 awaits a person"
+    data |= {"count": len(place.runs), "awaitingPerson": totals.waiting}
+    return data, f"{counted}, {awaiting}, revision {totals.revision}"

@@ -30,11 +30,19 @@ from .answer import (
     size,
 )
 from .headers import head_of, progress_words
-from .questions import DECIDES, OPTIONS, how_to_decide, question_line
+from .questions import DECIDES, how_to_decide, question_entry
 
 _DATA, _DATA_TEXT, _EXAMPLE, _TASK_TEXT = 900, 500, 900, 900
 _REPORTS, _BATCHES, _ERRORS, _FIXES = 3, 4, 3, 2
 _REQUIREMENTS, _LEFT_OUT = 6, 40
+_AWAITING = (RunStatus.WAITING_HUMAN, RunStatus.BLOCKED)
+FORM_IS = "its summary is the text of the report, filled in"
+DATA_IS = "its data, for example (fill in what is true)"
+NOT_REPORTED = (
+    "no report of it counts yet: read what the run's files say of it, do it, write what is named here, "
+    "decide which outcome is true, then report that"
+)
+BESIDES = "a person may look at this besides; nobody is asked, so go on"
 _REPORT = {
     "step": 60,
     "outcomes": (6, 40),
@@ -51,7 +59,6 @@ _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agen
 _GATES = _CHECKS = 4
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
 _ERROR = {"code": 0, "path": 160, "message": 200}
-_QUESTION = {"id": 80, "kind": 0, "question": 200, "options": OPTIONS}
 
 
 def next_step(
@@ -74,7 +81,10 @@ def next_step(
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
     head |= {"currentPhase": optional(evaluation.current_phase, 60), "status": evaluation.status}
     head |= {"recorded": recorded} if recorded else {}
+    if progress := progress_words(evaluation):
+        head["done"] = progress.removeprefix(", ")
     title = f" {quote(phase.title, 80)}" if phase and phase.title != phase.id else ""
+    head |= {"phaseTitle": plain(phase.title, 80)} if phase and title else {}
     where = f"phase {plain(phase.id, 60)}{title}" if phase else "phase unknown"
     stands = f"{where}, {evaluation.status}{progress_words(evaluation)}"
     builder = AnswerBuilder(head, *([f"recorded: {recorded}"] if recorded else []), line, stands)
@@ -87,12 +97,12 @@ def next_step(
         value |= {"token": token} if token else {}
         keep = f"; report it with token={token}" if token else ""
         builder.put("claim", value, f"task {task} is yours ({quote(claim.actor, 80)}) until {until}{keep}")
+    _put_awaited(builder, evaluation)
     _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks))
     _produce(builder, evaluation.suggestion)
     _tasks(builder, evaluation, start, claim)
     if text:
         builder.put("taskText", lines_of(text, _TASK_TEXT))
-    _put_awaited(builder, evaluation)
     _order(builder, evaluation)
     _restrictions(builder, evaluation)
     _grounds(builder, evaluation)
@@ -123,12 +133,15 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     agents = excerpt(suggestion.agents, (4, 40))
     who = f"; as {', '.join(agents)}" if agents else ""
     step = in_sentence(plain(suggestion.phrase, 200))
-    builder.put("suggestion.kind", suggestion.kind, f"NEXT: {step}{title}{who}")
+    builder.put("suggestion.kind", suggestion.kind)
+    builder.put("suggestion.phrase", f"{step}{title}", f"NEXT: {step}{title}{who}")
     builder.put("suggestion.suggestedNext", optional(target, 60))
     builder.put("suggestion.action", optional(suggestion.action, 60))
     builder.put("suggestion.agents", agents)
     reason = plain(suggestion.reason, 300)
     builder.put("suggestion.reason", reason, f"because {quote(reason, 300)}")
+    if reason.endswith(" is to be done"):
+        builder.caution(NOT_REPORTED)
     if phase and phase.checks:
         checks = excerpt(phase.checks, (6, 80))
         builder.put("checks", checks, f"check: {'; '.join(quote(check, 80) for check in checks)}")
@@ -167,10 +180,11 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     shown = excerpt(reports, (_REPORTS, _REPORT))
     if size(shown) > _REPORTS_ROOM:
         shown[1:] = excerpt(others, (_REPORTS, _BRIEF_REPORT))
-    builder.put("suggestion.reports", shown, line)
+    builder.caution(line)
+    builder.put("suggestion.reports", shown)
     if first.form:
         form = json.dumps(lines_of(first.form, _EXAMPLE), ensure_ascii=False)
-        builder.say(f"its summary is the text of the report, filled in: {form}")
+        builder.put("form", FORM_IS, f"{FORM_IS}: {form}")
     if first.data:
         _data(builder, first.data)
     _brings(builder, first)
@@ -182,7 +196,7 @@ def _data(builder: AnswerBuilder, wanted: Mapping[str, Any]) -> None:
     """The example of a report's data, and what of it is too much for an answer."""
     if data := shrunk(wanted, _DATA_TEXT):
         example = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        builder.say(f"its data, for example (fill in what is true): {example}")
+        builder.put("dataIs", DATA_IS, f"{DATA_IS}: {example}")
     left_out = [*islice(members_left_out(wanted, data), _LEFT_OUT)]
     if left_out:
         builder.put("dataAlsoHas", left_out, f"its data also has, like what is shown: {', '.join(left_out)}")
@@ -251,13 +265,29 @@ def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 
 def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """The event that the run waits for, and the questions to a person."""
-    waiting = evaluation.suggestion.waiting_for
-    if waiting:
-        builder.put("suggestion.waitingFor", plain(waiting, 200), f"awaited: {quote(waiting, 200)}")
+    """The event that the run waits for, and the questions to a person.
+
+    Somebody is awaited only where the run stands still for it: what a person may look at besides is a note.
+    """
+    kind, _, what = (evaluation.suggestion.waiting_for or "").partition(": ")
+    who = f"{kind}: {plain(what, 300)}"
+    if what and evaluation.status not in (RunStatus.WAITING, *_AWAITING):
+        noted = f"{BESIDES}: {quote(what, 200)}"
+        builder.put("besides", noted, noted)
+    elif what and not evaluation.suggestion.reason.endswith(what):
+        builder.put("suggestion.waitingFor", who, f"awaited: {quote(who, 300)}")
+    elif what:
+        # The reason has said it.
+        builder.put("suggestion.waitingFor", kind, f"awaited: a {kind}")
+    if evaluation.status is RunStatus.WAITING:
+        run = plain(evaluation.run, 300) or "."
+        wait = f"wait_for_change(run={quote(run, 300)}, since={quote(evaluation.revision)})"
+        builder.caution(
+            f"it goes on when what the evidence names has changed: {wait}, or work on another run"
+        )
     questions = evaluation.questions
     if questions:
-        builder.fill("questions", ((excerpt(each, _QUESTION), question_line(each)) for each in questions[:4]))
+        builder.fill("questions", map(question_entry, questions[:4]))
         command = how_to_decide(evaluation, questions[0])
         builder.put("decides", DECIDES)
         builder.put("decide", command, f"a person decides, not you: request_decision, or {command}")
@@ -291,11 +321,14 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         lines = [f"error at {e['path']}:{e['line'] or 1}: {quote(e['message'], 200)}" for e in shown]
         ways = [fix for found in errors[:_ERRORS] for fix in found.fixes if fix.command][:_FIXES]
         words = (plain(shlex.join(("phasekeeper", *fix.command)), 300) for fix in ways)
-        lines += [
-            f"to mend it ({quote(fix.title, 60)}): {call}" for fix, call in zip(ways, words, strict=True)
-        ]
         more = len(errors) - len(shown)
-        builder.put("findings", shown, *lines, f"and {more} more errors" if more else "")
+        builder.put("findings", shown, *lines)
+        for fix, call in zip(ways, words, strict=True):
+            builder.caution(f"to mend it ({quote(fix.title, 60)}) a person types: {call}")
+        if more:
+            builder.caution(
+                f"and {more} more errors; status and check_gate go on, this run's resource has all"
+            )
     evidence = [evidence_data(entry, 160, 100, 120) for entry in evaluation.suggestion.evidence[:4]]
     if evidence:
         lines = [

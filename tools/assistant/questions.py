@@ -8,17 +8,22 @@ from typing import Any
 from ...orchestration.result.values import Evaluation, QuestionState
 from ...orchestration.sanitize import plain
 from ..commands import WHY, command_line
-from .answer import Answer, AnswerBuilder, excerpt, quote
+from .answer import Answer, AnswerBuilder, excerpt, quote, size
+from .headers import short_run
 
 DECIDES = "a person, never you: request_decision, or the command that the person types"
 """Beside every such command: some assistants hand on data alone, without what the text says of it."""
 
+_COMMAND = 700
 _WORD = 400
 """Characters of a word of such a command."""
 DIALOG = 2_000
 """Characters of a dialog; a person is asked there only about what it shows whole."""
-OPTIONS = (6, {"id": 40, "text": 80})
-_QUESTION = {"id": 80, "kind": 0, "question": 300, "options": OPTIONS, "tasks": (8, 60), "since": 40}
+_WHOLE, _ROOM = 2_000, 900
+"""Characters of a text of a question that is shown whole, and of a question's data and line at most, so that
+the commands and what else an answer has find room."""
+_LENGTHS, _LEAST = (_WHOLE, 400, 200, 80), 20
+_MOST_OPTIONS = 20
 
 
 def dialog(lines: Iterable[str]) -> str | None:
@@ -40,15 +45,46 @@ def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
     return command_line(evaluation, ("answer", question.id, option), ("--root", evaluation.root), _WORD) + WHY
 
 
+def _short_command(evaluation: Evaluation, question: QuestionState) -> str:
+    """`how_to_decide` where that is not too long for one entry of a list: half a command would be none."""
+    command = how_to_decide(evaluation, question)
+    return command if len(command) <= _COMMAND else "a long command; next_step and request_decision say it"
+
+
 def how_to_override(evaluation: Evaluation, phase: str) -> str:
     """The command with which a person moves a run on against its gates, wherever the terminal is."""
     return command_line(evaluation, ("override", "--to", phase), ("--root", evaluation.root), _WORD) + WHY
 
 
-def question_line(question: QuestionState) -> str:
-    """One question with its options, on a line."""
-    options = ", ".join(f"{plain(o.id, 40)} ({quote(o.text, 60)})" for o in question.options[:6])
-    line = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {quote(question.question, 200)}"
+def question_entry(question: QuestionState) -> tuple[dict[str, Any], str]:
+    """A question as data and its line, its options whole: a person chooses between what they say.
+
+    One that no answer could hold is cut evenly, which it says.
+    """
+    for length in _LENGTHS:
+        data, line = _cut_question(question, length)
+        if size(data) <= _ROOM and len(line) <= _ROOM:
+            break
+    else:
+        data, line = _cut_question(question, _LEAST)
+    return data, line
+
+
+def _cut_question(question: QuestionState, length: int) -> tuple[dict[str, Any], str]:
+    """The question with texts of so many characters; its own may have a few more."""
+    most, tasks = (_MOST_OPTIONS, 8) if length > _LEAST else (_MOST_OPTIONS // 2, 3)
+    shape = {"id": 80, "kind": 0, "question": max(length, 200), "tasks": (tasks, 60), "since": 40}
+    data = excerpt(question, shape | {"options": (most, {"id": 40, "text": length})})
+    texts = [question.question, *(option.text for option in question.options)]
+    if max(map(len, texts)) > length or len(question.options) > most:
+        data["cut"] = "too long for an answer; request_decision or a terminal shows the person all of it"
+    return data, _question_line(question, length, most)
+
+
+def _question_line(question: QuestionState, length: int, most: int) -> str:
+    options = ", ".join(f"{plain(o.id, 40)} ({quote(o.text, length)})" for o in question.options[:most])
+    text = quote(question.question, max(length, 200))
+    line = f"asked of a person: {plain(question.id, 80)} ({question.kind}): {text}"
     return f"{line}; options {options}" if options else line
 
 
@@ -59,13 +95,15 @@ def open_questions(
     pairs = [(e, question) for e in evaluations for question in e.questions]
     head |= {"decides": DECIDES} if pairs else {}
     summary = f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
-    builder = AnswerBuilder(head, line, summary)
+    builder = AnswerBuilder(head, line)
+    builder.put("summary", summary, summary)
     entries = (
         (
-            {"run": plain(e.run, 200)} | excerpt(q, _QUESTION) | {"decide": how_to_decide(e, q)[:600]},
-            f"{plain(e.run, 120) or '.'}: {question_line(q)}",
+            {"run": short_run(e.run) or "."} | data | {"decide": _short_command(e, q)},
+            f"{short_run(e.run) or '.'}: {line}",
         )
         for e, q in pairs[start:]
+        for data, line in [question_entry(q)]
     )
     builder.fill("questions", entries, start, len(pairs))
     return builder.answer()

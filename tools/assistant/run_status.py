@@ -13,6 +13,7 @@ from ...orchestration.sanitize import plain
 from ...orchestration.states import CheckResult, GateStatus
 from ...orchestration.suggestions import did_you_mean
 from ..check_words import declared_checks
+from ..run_filter import filtered_runs
 from .access import Outcome, RootRuns, ToolRefused
 from .answer import (
     Answer,
@@ -31,23 +32,39 @@ from .headers import head_of, head_of_root, progress_words, short_run
 _CHECKS = 4
 _TAIL = 5
 STILL_RUNNING = "the checks still run; wait_for_change tells when there is a result, or ask again"
-_GATE_ROOM = 1_900
+_GATE_ROOM = 1_400
 """Characters of a gate's data; more does not fit on a page under the longest head."""
 _GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0, "basis": 0, "rests_on": 120}
-_RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0}
-NO_RUNS = "no run was found; a person starts one with `phasekeeper start WORKFLOW NAME`"
+_RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0, "revision": 0}
+_WORKFLOWS = 20
 
 
-def status(place: RootRuns, start: int = 0, note: str = "") -> Answer:
-    """Every run of a root in order of its path; `note` is something to be said of the root itself."""
+def how_to_start(workflows: Sequence[str]) -> str:
+    """What an assistant is told that finds no run; `workflows` are those of which one can be started."""
+    known = ", ".join(plain(name, 60) for name in workflows[:_WORKFLOWS]) or "none that can be started"
+    call = 'report(step="start", outcome="ok", workflow=WORKFLOW, name=NAME, summary=TITLE)'
+    return f"no run was found; {call} starts one; WORKFLOW is one of: {known}"
+
+
+def status(
+    place: RootRuns, start: int = 0, note: str = "", wanted: str = "", workflows: Sequence[str] = ()
+) -> Answer:
+    """The runs of a root that the filter `wanted` lets through, the most urgent first.
+
+    `note` is something to be said of the root itself; `workflows` are those of which a run can be started.
+    """
     head, line = head_of_root(place)
     builder = AnswerBuilder(head, line)
     if note:
         builder.put("note", note, note)
-    shown = islice(place.runs.items(), start, None)
-    builder.fill("runs", (_run(name, e) for name, e in shown), start, len(place.runs))
+    names = filtered_runs(place.runs, place.totals.urgency, wanted) if wanted else place.totals.urgency
+    if wanted:
+        found = f"{len(names)} of {len(place.runs)} fit {quote(wanted, 80)}"
+        builder.put("filtered", found, found)
+    shown = ((name, place.runs[name]) for name in islice(names, start, None))
+    builder.fill("runs", (_run(name, e) for name, e in shown), start, len(names))
     if not place.runs:
-        builder.put("hint", NO_RUNS, NO_RUNS)
+        builder.put("hint", hint := how_to_start(workflows), hint)
     return builder.answer()
 
 
@@ -61,6 +78,8 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
         "reason": plain(suggestion.reason, 160),
         "questions": [plain(question.id, 60) for question in e.questions[:3]],
     }
+    if progress := progress_words(e):
+        data["done"] = progress.removeprefix(", ")
     asked = f"; asks {', '.join(data['questions'])}" if data["questions"] else ""
     to = f" {data['next']['step']}" if step else ""
     line = f"- {data['run'] or '.'}: {e.status}{progress_words(e)}, phase {data['currentPhase'] or 'unknown'}"
@@ -98,7 +117,8 @@ def gates(e: Evaluation, gate: str = "", start: int = 0, outcomes: Sequence[Outc
         summary = f"shut: {', '.join(shut[:6])}"
     else:
         summary = "no gate in force is shut" if names else "no gates"
-    builder = AnswerBuilder(head | {"currentPhase": optional(e.current_phase, 60)}, line, summary)
+    builder = AnswerBuilder(head | {"currentPhase": optional(e.current_phase, 60)}, line)
+    builder.put("summary", summary, summary)
     if outcomes is None:
         builder.put("running", True, STILL_RUNNING)
     for outcome in outcomes or ():

@@ -19,8 +19,9 @@ from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
 from ..report_words import report_words
+from ..run_filter import STATES, UnknownState
 from .access import Access, Outcome, ToolRefused, name_of, select_run
-from .answer import Answer
+from .answer import TEXT_LIMIT, Answer
 from .headers import head_of, head_of_root
 from .next_step import next_step as next_step_of
 from .questions import open_questions
@@ -31,6 +32,8 @@ CLAIM_S = 3600
 MOST_WAIT_S = 50
 """Clients give a call up after a minute."""
 _MOST_TASKS = 200
+START = "start"
+"""The step of `report` that makes a new run."""
 
 
 # ---- arguments --------------------------------------------------------------------------------
@@ -50,6 +53,10 @@ class Arguments(BaseModel):
 
 class OfRoot(Arguments):
     start: Start = 0
+
+
+class Status(OfRoot):
+    filter: Annotated[str, Field(description=f"words, {' '.join(STATES)}", max_length=200)] = ""
 
 
 class OfRun(Arguments):
@@ -82,6 +89,8 @@ class Report(OfRun):
     agent: Agent = ""
     token: Annotated[int | str | SkipJsonSchema[None], Field(description="a claim's")] = None
     request_id: Annotated[str, Field(description="same on a retry", max_length=80)] = ""
+    workflow: Annotated[str, Field(description="step start: of the new run", max_length=200)] = ""
+    name: Annotated[str, Field(description="and its name", max_length=200)] = ""
 
 
 class Escalations(OfRun, OfRoot):
@@ -102,9 +111,13 @@ class WaitForChange(OfRun):
 # ---- operations -------------------------------------------------------------------------------
 
 
-async def run_status(access: Access, asked_for: OfRoot) -> Answer:
+async def run_status(access: Access, asked_for: Status) -> Answer:
     place = await access.place(asked_for.root)
-    return status(place, asked_for.start, place.note)
+    workflows = () if place.runs else await access.workflows(place)
+    try:
+        return status(place, asked_for.start, place.note, asked_for.filter, workflows)
+    except UnknownState as error:
+        raise ToolRefused(f"filter: {plain(str(error), 300)}") from None
 
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
@@ -158,6 +171,8 @@ async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
 
 
 async def run_report(access: Access, asked_for: Report) -> Answer:
+    if asked_for.workflow or asked_for.name:
+        return await _start_run(access, asked_for)
     run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
     wanted = Command(
         kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
@@ -172,6 +187,19 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     return await _next_step_answer(
         access, after, recorded=report_words(asked_for.step, asked_for.outcome, after)
     )
+
+
+async def _start_run(access: Access, asked_for: Report) -> Answer:
+    """Start a run, which `report` does as its step `start`: clients let people allow writing by tool."""
+    if asked_for.step != START or not (asked_for.workflow and asked_for.name):
+        raise ToolRefused(
+            f'`workflow` and `name` start a new run, both of them, with step="{START}"; '
+            "a report about a run that is there takes neither"
+        )
+    place = await access.place(asked_for.root)
+    who = access.who(asked_for.agent)
+    run = await access.start(place, asked_for.workflow, asked_for.name, asked_for.summary, who)
+    return await _next_step_answer(access, run, recorded=f"the start of {plain(run.run, 200)}")
 
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
@@ -190,17 +218,26 @@ async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
 async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:
     place = await access.place(asked_for.root, asked_for.run or None)
     name = name_of(place, asked_for.run) if asked_for.run else ""
-    after = await access.wait(place, name, asked_for.since, asked_for.timeout)
+    known = access.is_known(place, name if asked_for.run else None, asked_for.since)
+    after = await access.wait(place, name, asked_for.since, asked_for.timeout) if known else place
     if name and name not in after.runs:
         raise ToolRefused(f"{plain(name, 300)} is no run any more; call status")
-    changed = asked_for.since != (after.runs[name].revision if name else after.totals.revision)
-    note = "changed" if changed else "nothing changed"
-    if name:
+    revision = after.runs[name].revision if asked_for.run else after.totals.revision
+    changed = asked_for.since != revision if known else None
+    note = _CHANGES[changed]
+    if changed is None:
+        about = "this run" if asked_for.run else "all runs of the root; that of one run needs `run`"
+        note = f"{note} of {about}: nothing was waited for; wait with since={revision}"
+    if asked_for.run:
         answer = await _next_step_answer(access, after.runs[name])
-        answer = answer._replace(text=f"{note}\n{answer.text}")
+        answer = Answer(f"{note}\n{answer.text}"[:TEXT_LIMIT], {"note": note, **answer.data})
     else:
         answer = status(after, note=note)
     return answer._replace(data={**answer.data, "changed": changed})
+
+
+# Whether there was a change; None where `since` is nothing to compare with.
+_CHANGES = {True: "changed", False: "nothing changed", None: "`since` is no known revision"}
 
 
 # ---- the list ---------------------------------------------------------------------------------
@@ -226,7 +263,7 @@ TOOLS: tuple[Tool, ...] = (
         "status",
         "All runs",
         "Every run (piece of work): phase, status, next step, who is awaited. Start here.",
-        OfRoot,
+        Status,
         run_status,
     ),
     Tool(
@@ -257,7 +294,7 @@ TOOLS: tuple[Tool, ...] = (
         "report",
         "Report an outcome",
         "Record what a step came to; refused out of turn. Answers with the next step. A gate that only a "
-        "report passes says so.",
+        'report passes says so. Step "start" begins a new run.',
         Report,
         run_report,
         read_only=False,

@@ -6,17 +6,21 @@ The commands of this module are denied to assistants (`fence/assistant_rules`).
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 
 from ....orchestration.evaluation.trace import EvaluationTrace
 from ....orchestration.states import QuestionKind
 from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered_questions
+from ....tools.run_names import NoSuchRun
 from ...disk.git import actor
+from ...terminal.lines import print_lines
+from ...terminal.run_views import question_lines
 from ...version import PROGRAM
 from ...workspace import apply
 from ...workspace.roots import UsageError
-from ..confirm import NotConfirmed, confirm
+from ..confirm import NotConfirmed, ask, confirm, require_terminal
 from ..output import report_failure
-from ..selection import SelectedRun, select_runs
+from ..selection import BrokenDefinitions, SelectedRun, select_runs
 from .write import print_result
 
 _NONE_FINISHED = (
@@ -27,7 +31,33 @@ _NONE_FINISHED = (
 
 def answer(options: Namespace) -> int:
     """`answer` and `resolve`: choose an option of an open question."""
-    return _decide(options, select_runs(options).runs[0], _choice(options.question, options.option))
+    run = select_runs(options).runs[0]
+    if options.question is None or options.option is None:
+        return _decide(options, run, _ask_choice(options, run))
+    return _decide(options, run, _choice(options.question, options.option))
+
+
+def _ask_choice(options: Namespace, run: SelectedRun) -> Command:
+    """The choice of a person at the terminal, who is shown the open questions and asked what was left out.
+
+    The reason is asked for too, and put into the options.
+    """
+    questions = {question.id: question for question in answerable(run.look())}
+    if options.question is not None:
+        questions = {id_: each for id_, each in questions.items() if id_ == options.question}
+    if not questions:
+        raise UsageError(
+            f"nothing of that kind is asked in {run.name or '.'}; `phasekeeper questions` lists all"
+        )
+    require_terminal()
+    evaluation = run.evaluate_from_root()
+    print_lines(question_lines(evaluation, [*questions.values()], hints=False))
+    first = next(iter(questions))
+    id_ = ask("Question", list(questions)) if len(questions) > 1 else first
+    choices = [option.id for option in questions[id_].options]
+    option = ask("Option" if choices else "Answer", choices)
+    options.reason = options.reason or ask("Why", ())
+    return _choice(id_, option)
 
 
 def approve(options: Namespace) -> int:
@@ -78,6 +108,17 @@ def override(options: Namespace) -> int:
     return _decide(options, select_runs(options).runs[0], Command(kind="override", step=options.to))
 
 
+def _names(options: Namespace, run: SelectedRun, typed: str) -> bool:
+    """Test that a name means this run, as commands take names."""
+    if typed == run.name:
+        return True
+    try:
+        named = select_runs(Namespace(**{**vars(options), "run": typed, "path": Path()}))
+    except (NoSuchRun, BrokenDefinitions, UsageError):
+        return False
+    return [each.name for each in named.runs] == [run.name] and typed != ""
+
+
 def _choice(question: str, option: str) -> Command:
     return Command(kind="answer", question=question, option=option)
 
@@ -88,7 +129,7 @@ def _decide(options: Namespace, run: SelectedRun, wanted: Command) -> int:
     if not reason:
         raise UsageError('a decision needs a reason: --reason "..."')
     decision = apply.prepare_decision(run.workspace, run.match.run, wanted._replace(why=reason))
-    confirm(decision.text, run.name)
+    confirm(decision.text, options.run or run.name, is_name=lambda typed: _names(options, run, typed))
     who = actor(run.workspace.root)
     done = apply.record_decision(run.workspace, decision, who, "terminal", PROGRAM)
     chosen = wanted.kind == "answer"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ....orchestration.journal.lines import FOLDER
 from ....orchestration.sanitize import plain
-from ...terminal.lines import PATH_LIMIT, Part, print_lines
+from ...terminal.lines import COMMAND, PATH_LIMIT, Part, print_lines
 from ...terminal.run_views import print_status
 from ...workspace.roots import UsageError
 from ..output import OK
@@ -30,7 +30,7 @@ def demo(options: Namespace) -> int:
     print_status([run.evaluate_from_root() for run in runs])
     where = plain(shlex.quote(str(folder)), PATH_LIMIT)
     print_lines([[], [Part("Go on with:")]])
-    print_lines([Part(f"  phasekeeper {word} {where}", "run")] for word in _COMMANDS)
+    print_lines([Part(f"  phasekeeper {word} {where}", COMMAND)] for word in _COMMANDS)
     return OK
 
 

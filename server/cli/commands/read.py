@@ -26,27 +26,33 @@ from ..selection import SelectedRun, root_option, select_runs
 
 
 def status(options: Namespace) -> int:
-    """`status`: every run in short."""
-    return _answer(options, lambda run: as_json(run.evaluate()), None)
+    """`status`: every run in short, or in a line; with --waiting those in which a person is awaited."""
+    selection = select_runs(options)
+    runs = [run for run in selection.runs if not options.waiting or awaits_person(run.evaluate())]
+    if options.json:
+        print_json({"root": str(selection.root), "runs": [as_json(run.evaluate()) for run in runs]})
+    print_root_problems(selection, as_json=options.json)
+    if not options.json:
+        views.print_status([run.evaluate_from_root() for run in runs], oneline=options.oneline)
+        if options.waiting and selection.runs and not runs:
+            print_errors(["phasekeeper: no run waits for a person"])
+    return exit_code(selection)
 
 
 def _answer(
     options: Namespace,
     data: Callable[[SelectedRun], Mapping[str, Any]],
-    lines: Callable[[SelectedRun, Sequence[str]], Iterable[Line]] | None,
+    lines: Callable[[SelectedRun, Sequence[str]], Iterable[Line]],
 ) -> int:
-    """Answer about the runs that are meant: `data` of each as JSON, or `lines` of each; None: an overview."""
+    """Answer about the runs that are meant: `data` of each as JSON, or `lines` of each."""
     selection = select_runs(options)
     if options.json:
         print_json({"root": str(selection.root), "runs": [data(run) for run in selection.runs]})
         print_root_problems(selection, as_json=True)
         return exit_code(selection)
     print_root_problems(selection, as_json=False)
-    if lines is None:
-        views.print_status([run.evaluate_from_root() for run in selection.runs])
-    else:
-        where = root_option(selection.root, options.root)
-        print_lines(views.paragraphs(lines(run, where) for run in selection.runs))
+    where = root_option(selection.root, options.root)
+    print_lines(views.paragraphs(lines(run, where) for run in selection.runs))
     return exit_code(selection)
 
 

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from ...connector.address import ServerAddress, find_address, try_lock
+from ...connector.connector import interpreter
 from ...connector.handshake import RESTART, STOP, Greeting, GreetingRefused, ask, listen, open_connection
 from ...hub.entry_points import hung_server, take_server_lock
 from ...hub.hub import Hub
 from ...hub.process import log_to_file, on_termination
 from ...hub.sockets import MAX_LINE
-from ...terminal.live_screen import screen_for
+from ...terminal.drawn_screen import screen_for
+from ...terminal.screen_keys import ScreenKeys
 from ...version import VERSION
 from ...workspace.roots import UsageError
 
@@ -91,12 +93,14 @@ class _Serve:
         self._standalone = standalone
         self._end = asyncio.Event()
         self._screen = screen_for(sys.stdout, request["roots"])
+        command = (*interpreter(), "-m", "phasekeeper")
+        self._keys = ScreenKeys(self._screen, sys.stdin, command, self._end.set)
 
     async def run(self) -> int:
-        on_termination(asyncio.get_running_loop(), self._end.set)
+        on_termination(asyncio.get_running_loop(), self._keys.interrupt)
         ending = asyncio.ensure_future(self._end.wait())
         code: int | None = None
-        with self._screen:
+        with self._screen, self._keys.listen():
             while code is None and not ending.done():
                 view = asyncio.ensure_future(self._once())
                 await asyncio.wait([view, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -154,6 +158,7 @@ class _Serve:
             while line := await _line(reader):
                 if (code := self._screen.handle(json.loads(line))) is not None:
                     return code
+                self._keys.refresh()
             writer.close()
         return None
 

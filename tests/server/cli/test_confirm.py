@@ -41,6 +41,14 @@ def test_any_other_word_decides_nothing(typed: bytes) -> None:
         confirm([], "tasks/T1", source, target)
 
 
+def test_another_name_of_the_run_confirms_and_nothing_that_is_none_of_its_names() -> None:
+    with terminal(b"T1\n") as (source, target, _):
+        confirm([], "tasks/T1", source, target, is_name=lambda typed: typed == "T1")
+    for typed in (b"\n", b"T2\n"):
+        with terminal(typed) as (source, target, _), pytest.raises(NotConfirmed, match="was another"):
+            confirm([], "tasks/T1", source, target, is_name=lambda typed: typed in ("", "T1"))
+
+
 @pytest.mark.parametrize("typed", [b"\x04", b"tasks/T1\x04\x04"])
 def test_the_end_of_the_input_decides_nothing(typed: bytes) -> None:
     with terminal(typed) as (source, target, _), pytest.raises(NotConfirmed, match="no name was typed"):

@@ -23,7 +23,7 @@ from phasekeeper.server.hub import http_listener
 from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.workspace.roots import UsageError
 
-from tests.roots import EXAMPLES, needs, put, task
+from tests.roots import EXAMPLES, loop, needs, put, task
 from tests.server.servers import BOUND_S, until
 
 RUN = ".ai-tools-chain/tasks/T1"
@@ -320,18 +320,64 @@ def terminal(home, work):
 
 def test_on_a_terminal_the_screen_is_drawn_again_on_change_and_on_another_size(terminal, work):
     screen = terminal("serve", "work")
-    screen.shows("1 run, 1 active", f"{RUN}  plan_review  active", "next: go on to codegen", "Ctrl-C ends")
+    screen.shows("1 run, 1 active", "> T1  plan_review  active", RUN, "next: go on to codegen", "q end")
     task(work, "T1", ok=False)
     screen.shows("next: go back to planning")
     for number in range(2, 30):
         task(work, f"T{number}")
-    screen.shows("29 runs", "more: `phasekeeper status`")
+    screen.shows("29 runs", "more: arrow keys, / filters")
     screen.resize(50, 12)
     # tmux shows the old drawing, cut, until the new one is there.
-    until(lambda: screen.shows("…", "Ctrl-C ends").startswith("phasekeeper "))
-    assert max(map(len, screen.shows("Ctrl-C ends").splitlines())) <= 50
+    until(lambda: screen.shows("more:", "q end").startswith("29 runs"))
+    assert max(map(len, screen.shows("q end").splitlines())) <= 50
     screen.keys("C-c")
     screen.shows("phasekeeper: ended; 29 runs", "exit code 0")
+
+
+def test_a_person_filters_opens_a_run_and_answers_its_question_by_keys(terminal, home, work):
+    task(work, "T1")
+    loop(work)
+    screen = terminal("serve", "--standalone", "work")
+    screen.shows("2 runs, 1 waits for a person", "> state  plan", "asks severe:1:WQ-1", "q end")
+    screen.keys("/", "T", "1", "Enter")
+    screen.shows("> T1  plan_review", "filter: T1 (Esc)")
+    screen.keys("Enter")
+    screen.shows(f"{RUN}  active", "next: go on to codegen", "q back")
+    screen.keys("q", "Escape")
+    screen.shows("> T1", "  state  plan")
+    screen.keys("Home", "a")
+    screen.shows("resolve: ", "Option (resolve, lower, stop):")
+    screen.keys("lower", "Enter", "because", "Enter")
+    screen.shows("reason: because", "Type .claude/state to confirm:")
+    screen.keys("state", "Enter")
+    screen.shows("answered: severe:1:WQ-1 lower", "Any key goes back.")
+    screen.keys("x")
+    screen.shows("2 runs, 2 active", "q end")
+    screen.keys("q")
+    screen.shows("phasekeeper: ended; 2 runs", "exit code 0")
+
+
+def test_ctrl_c_in_a_question_ends_the_question_and_not_the_server(terminal, work):
+    loop(work)
+    screen = terminal("serve", "--standalone", "work")
+    screen.shows("2 runs, 1 waits for a person", "q end")
+    screen.keys("a")
+    screen.shows("Option (resolve, lower, stop):")
+    screen.keys("C-c")
+    screen.shows("Any key goes back.")
+    screen.keys("x")
+    screen.shows("2 runs, 1 waits for a person", "q end")
+
+
+def test_a_long_explanation_is_scrolled_and_a_short_answer_is_not(terminal, work):
+    needs("less")
+    loop(work)
+    screen = terminal("explain", "work")
+    assert "exit code" not in screen.shows(f"{RUN}  active", ":")
+    screen.keys("q")
+    screen.shows("exit code 0")
+    screen = terminal("history", "work/.claude/state")
+    screen.shows("exit code 0")
 
 
 # ---- over HTTP ---------------------------------------------------------------------------------

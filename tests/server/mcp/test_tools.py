@@ -81,7 +81,7 @@ async def test_a_tool_is_a_function_and_an_entry_of_the_list(
         assert set(listed.input_schema["properties"]) == {"root", "start"}
         assert await call(client, "count_runs") == {"root": str(root), "runs": 1}
         assert await text(client, "count_runs", root=str(root)) == "1 runs"
-        assert "nonsense: Extra inputs" in await refusal(client, "count_runs", nonsense=1)
+        assert "takes no 'nonsense'" in await refusal(client, "count_runs", nonsense=1)
 
 
 # ---- what they answer -------------------------------------------------------------------------
@@ -95,12 +95,12 @@ async def test_status_lists_the_runs_with_their_next_steps(root: Path, era: str)
     async with rig() as r, r.client(root, era) as client:
         data = await call(client, "status")
         assert [(each["run"], each["status"]) for each in data["runs"]] == [
-            (T1, "active"),
             (".claude/state", "waiting_human"),
+            (T1, "active"),
         ]
         assert data["root"] == str(root)
         said = await text(client, "status")
-        assert "1 await a person" in said
+        assert "1 awaits a person" in said
         assert f"{T1}: active" in said
 
 
@@ -108,7 +108,7 @@ async def test_status_lists_the_runs_with_their_next_steps(root: Path, era: str)
 async def test_what_holds_for_want_of_a_run_or_a_turn_is_in_text_and_data(root: Path) -> None:
     async with rig() as r, r.client(root) as client:
         none = await call(client, "status")
-        assert none["hint"].startswith("no run was found; a person starts one with `phasekeeper start ")
+        assert none["hint"].startswith('no run was found; report(step="start", outcome="ok", workflow=')
         assert none["hint"] in await text(client, "status")
         task(root, "T1")
         await r.engine.refresh(root, [root])
@@ -281,8 +281,8 @@ async def test_an_agent_raises_a_question_and_only_a_person_answers_it(root: Pat
 async def test_what_is_called_wrongly_is_told_in_a_sentence(root: Path) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root) as client:
-        assert "step: Field required" in await refusal(client, "report", run="T1", outcome="ok")
-        assert "nonsense: Extra inputs" in await refusal(client, "status", nonsense=1)
+        assert "'step' is needed" in await refusal(client, "report", run="T1", outcome="ok")
+        assert "takes no 'nonsense'" in await refusal(client, "status", nonsense=1)
         assert "absolute path" in await refusal(client, "status", root="somewhere")
         assert "does not exist" in await refusal(client, "status", root=str(root / "nowhere"))
         with pytest.raises(MCPError, match="there is no tool"):

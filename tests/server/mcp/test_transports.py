@@ -104,6 +104,51 @@ def test_nothing_but_the_protocol_comes_out(root: Path, home: Home) -> None:
     assert (out, process.returncode) == (b"", 0)
 
 
+_PING = '{"jsonrpc": "2.0", "id": %s, "method": "ping"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "request_id"),
+    [
+        ("{not json", -32700, None),
+        ("[" * 3_000 + "]" * 3_000, -32700, None),
+        (
+            '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": %s}}'
+            % ("[" * 3_000 + "]" * 3_000),
+            -32700,
+            None,
+        ),
+        ("[]", -32600, None),
+        ('"ping"', -32600, None),
+        (_PING % "null", -32600, None),
+        (_PING % "true", -32600, None),
+        (_PING % "{}", -32600, None),
+        ('{"jsonrpc": "2.0", "id": "x", "method": 3}', -32600, "x"),
+        ('{"jsonrpc": "2.0", "id": 4}', -32600, 4),
+    ],
+)
+@async_test
+async def test_a_line_that_is_no_message_is_answered_with_the_error_of_the_protocol(
+    root: Path, line: str, code: int, request_id: Any
+) -> None:
+    async with rig() as r, r.streams(root) as (reader, writer):
+        writer.write(f"{line}\n{_PING % 9}\n".encode())
+        error = json.loads(await asyncio.wait_for(reader.readline(), LIMIT_S))
+        assert (error["jsonrpc"], error["id"], error["error"]["code"]) == ("2.0", request_id, code)
+        assert json.loads(await asyncio.wait_for(reader.readline(), LIMIT_S))["id"] == 9
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"jsonrpc": "2.0", "method": "notifications/x"}', '{"jsonrpc": "2.0", "id": 5, "result": {}}', ""],
+)
+@async_test
+async def test_what_asks_for_nothing_is_not_answered(root: Path, line: str) -> None:
+    async with rig() as r, r.streams(root) as (reader, writer):
+        writer.write(f"{line}\n{_PING % 9}\n".encode())
+        assert json.loads(await asyncio.wait_for(reader.readline(), LIMIT_S))["id"] == 9
+
+
 @async_test
 async def test_a_message_without_an_end_ends_its_connection_alone(root: Path) -> None:
     task(root, "T1")

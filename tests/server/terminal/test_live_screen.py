@@ -7,7 +7,8 @@ import re
 import signal
 
 import pytest
-from phasekeeper.server.terminal.live_screen import DrawnScreen, PlainScreen, screen_for
+from phasekeeper.server.terminal.drawn_screen import DrawnScreen, screen_for
+from phasekeeper.server.terminal.live_screen import PlainScreen
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07[bold]‮ \n::set-output name=x::y"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -122,13 +123,13 @@ def test_runs_that_await_a_person_stand_on_top_and_finished_ones_below(drawn):
     screen = drawn(rows(row("done", status="complete"), row("work"), asks))
     assert screen.index("asks  ") < screen.index("work  ") < screen.index("done  ")
     assert "3 runs, 1 waits for a person, 1 active, 1 complete" in screen
-    assert "`phasekeeper answer` answers" in screen
+    assert "a answer" in screen
 
 
 def test_what_does_not_fit_is_counted(drawn):
     screen = drawn(rows(*(row(f"run-{number:02}") for number in range(40))))
-    assert re.search(r"and \d+ more: `phasekeeper status`", screen)
-    assert "Ctrl-C ends" in screen
+    assert re.search(r"and \d+ more: arrow keys, / filters", screen)
+    assert "q end" in screen
     assert len(screen.splitlines()) <= 16
 
 
