@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 
@@ -25,6 +26,17 @@ class DeferredFields:
             object.__setattr__(value, name, each)
         object.__setattr__(value, "_make_field", make)
         return value
+
+    def let_go(self, names: Iterable[str], make: Callable[[str], Any]) -> None:
+        """Forget the values of fields that `make(name)` gives again as they were.
+
+        To whoever holds the value it is the same: another thread finds a field's value, or has it made.
+        """
+        object.__setattr__(self, "_make_field", make)
+        for name in names:
+            # One that nobody has asked for has none.
+            with suppress(AttributeError):
+                object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
         # Only what has no value comes here.

@@ -35,6 +35,11 @@ def unpack(root: str, shown: Any, packed: memoryview | bytes) -> Evaluation:
     return Evaluation.with_deferred({"root": root, **known}, partial(_deferred_field, packed))
 
 
+def defer(evaluation: Evaluation, packed: bytes) -> None:
+    """Let go the fields of an evaluation that were packed; they are made again when they are asked for."""
+    evaluation.let_go(DEFERRED, partial(_deferred_field, packed))
+
+
 def _deferred_field(packed: memoryview | bytes, name: str) -> Any:
     unpacking = zlib.decompressobj()
     lines = unpacking.decompress(packed, MOST_BYTES).split(b"\n")

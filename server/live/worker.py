@@ -267,6 +267,7 @@ class Worker(threading.Thread):
     def _refresh(self, root: OpenRoot[CachedLiveRoot], refresh: Callable[[], RootChange | None]) -> None:
         self._publish(root, root.try_refresh(refresh))
         self._update_watches(root)
+        root.live.pack_idle_runs()  # whoever waits for the change has it by now
 
     def _publish(
         self, root: OpenRoot[CachedLiveRoot], change: RootChange | None, always: bool = False
