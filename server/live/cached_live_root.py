@@ -48,6 +48,7 @@ class CachedLiveRoot(LiveRoot):
             try:
                 next(parts)
             except StopIteration as end:
+                self.pack_idle_runs()
                 return end.value
             self.pack_idle_runs()
             if number % _PACKED_AT_ONCE == 0:
