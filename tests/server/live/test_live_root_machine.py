@@ -165,7 +165,7 @@ class PackedRoot(UntoldRoot):
 
 
 class CachedRoot(PackedRoot):
-    """The server ends and begins again, with a cache on disk or without; what changes meanwhile is not told."""
+    """The server ends and begins again, with a cache on disk or without; no change meanwhile is told."""
 
     told = True
 
