@@ -338,7 +338,7 @@ class Worker(threading.Thread):
         return asdict(self._watcher.faults) if self._watcher else {}
 
     def cache_state(self) -> Mapping[str, Any]:
-        """The cache's folder, the runs that stand as in it, and how often it was not used, by reason."""
+        """The cache's folder, the count of runs that are packed, and how often it was not used, by reason."""
         lives = [root.live for root in self._roots.values()]
         faults = sum((Counter[str](live.cache_faults) for live in lives), self._cache_faults)
         runs = sum(len(live.cached_runs) for live in lives)
