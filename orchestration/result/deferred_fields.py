@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 
@@ -13,18 +14,35 @@ class DeferredFields:
     them. Two threads that ask at one moment make equal values, of which the later one stays.
     """
 
-    __slots__ = ("_make_field",)
+    __slots__ = ("_deferred", "_make_field")
 
+    _deferred: Iterable[str]
     _make_field: Callable[[str], Any]
 
     @classmethod
-    def with_deferred(cls, known: dict[str, Any], make: Callable[[str], Any]) -> Any:
-        """A value with the `known` fields; `make(name)` gives every other one."""
+    def with_deferred(cls, known: dict[str, Any], deferred: Iterable[str], make: Callable[[str], Any]) -> Any:
+        """A value with the `known` fields; `make(name)` gives each of the others, which are `deferred`."""
         value = object.__new__(cls)
         for name, each in known.items():
             object.__setattr__(value, name, each)
-        object.__setattr__(value, "_make_field", make)
+        value.defer(deferred, make)
         return value
+
+    def defer(self, deferred: Iterable[str], make: Callable[[str], Any]) -> None:
+        """Let fields go that `make(name)` gives again as they were.
+
+        To whoever holds the value it is the same: another thread finds a field's value, or has it made.
+        """
+        object.__setattr__(self, "_make_field", make)
+        object.__setattr__(self, "_deferred", deferred)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Let go what was made of deferred fields, if there are any: they are made again."""
+        for name in getattr(self, "_deferred", ()):
+            # One that nobody has asked for has no value.
+            with suppress(AttributeError):
+                object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
         # Only what has no value comes here.

@@ -76,11 +76,10 @@ class RowSlice(NamedTuple):
     end: int
 
 
-def row_bytes(row: CacheRow, shown: str, packed: bytes) -> bytes:
-    """A row; `shown` is the text of that field."""
-    before, after = list(row[:5]), [*row[6:-1], len(packed)]
-    parts = (json.dumps(before)[:-1], shown, json.dumps(after, separators=(",", ":"))[1:])
-    return ",".join(parts).encode("ascii") + b"\n" + packed
+def row_line(row: CacheRow, shown: str) -> bytes:
+    """The line of a row; `shown` is the text of that field."""
+    parts = (json.dumps(row[:5])[:-1], shown, json.dumps(row[6:], separators=(",", ":"))[1:])
+    return ",".join(parts).encode("ascii") + b"\n"
 
 
 def file_parts(header: CacheHeader, rows: Iterable[bytes | memoryview]) -> Iterator[bytes]:

@@ -32,7 +32,12 @@ def pack(evaluation: Evaluation) -> tuple[str, bytes]:
 def unpack(root: str, shown: Any, packed: memoryview | bytes) -> Evaluation:
     """The evaluation of shown fields, read as JSON, and packed others. Raises ValueError and the like."""
     known = dict(zip(SHOWN, map(decode_parsed, shown[1:]), strict=True))
-    return Evaluation.with_deferred({"root": root, **known}, partial(_deferred_field, packed))
+    return Evaluation.with_deferred({"root": root, **known}, DEFERRED, partial(_deferred_field, packed))
+
+
+def defer(evaluation: Evaluation, packed: bytes) -> None:
+    """Let go the fields of an evaluation that were packed; they are made again when they are asked for."""
+    evaluation.defer(DEFERRED, partial(_deferred_field, packed))
 
 
 def _deferred_field(packed: memoryview | bytes, name: str) -> Any:

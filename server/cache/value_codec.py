@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from itertools import chain
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -72,15 +73,20 @@ def _encode(value: Any, level: int) -> Any:
         raise NotEncodable(f"{kind.__name__} at level {level}")
     level += 1
     if names := _FIELDS.get(kind):
-        return [number, *(_encode(getattr(value, name), level) for name in names)]
+        return [number, *_encode_each([getattr(value, name) for name in names], level)]
     if issubclass(kind, StrEnum):
         return [number, value.value]
     if kind is dict or kind is MappingProxyType:
-        return [number, *(_encode(each, level) for item in value.items() for each in item)]
+        return [number, *_encode_each(chain.from_iterable(value.items()), level)]
     if kind is frozenset:
         # In one order, so that equal values have equal texts.
-        return [number, *sorted((_encode(each, level) for each in value), key=repr)]
-    return [number, *(_encode(each, level) for each in value)]
+        return [number, *sorted(_encode_each(value, level), key=repr)]
+    return [number, *_encode_each(value, level)]
+
+
+def _encode_each(values: Iterable[Any], level: int) -> list[Any]:
+    # Most of them are scalars, and a call costs more than they do.
+    return [each if type(each) in _SCALARS else _encode(each, level) for each in values]
 
 
 def decode(text: str | bytes) -> Any:

@@ -1,27 +1,88 @@
-"""A live root whose runs are kept on disk across starts (`server/cache`)."""
+"""A live root whose runs are kept on disk across starts, and packed where they were not judged lately.
+
+The form is the same (`server/cache`), and so is what vouches for it.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Set
+from itertools import count
+from typing import Any
 
 from ...orchestration.vfs.files import digest_of
 from ..cache.cache_file import CacheFault
+from ..cache.read_sets import NotSettled, NotVouchedFor
+from ..cache.value_codec import NotEncodable
 from ..memory import freezing_parts
+from ..workspace.run_reader import WARM_RUNS
 from .boards import Progress, RootChange
 from .live_root import LiveRoot, Refresh
 
 SAMPLE_RUNS = 16
 """So many runs of the cache on disk are judged at each start."""
 _RESTORED_IN_A_PART = 256
+WHOLE_RUNS = WARM_RUNS
+"""So many runs are kept with all that was read of them, those that were judged last."""
+_PACKED_AT_ONCE = 512
+"""After so many of a first look names of folders are forgotten, which costs a look at all that is known."""
 
 
 class CachedLiveRoot(LiveRoot):
     """A live root that takes from its cache what did not change since, and writes it. Used by one thread."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._whole: dict[str, None] = {}
+        """The runs that were judged and not packed since, that which was judged last at the end."""
+        self._unsettled: dict[str, None] = {}
+        """Those that are to be packed once it shows that their files did not change again."""
+
     def scan_in_parts(self, progress: Progress | None = None, *, grace: bool = False) -> Refresh:
-        """`LiveRoot.scan_in_parts`; garbage is looked for among what it made last."""
-        return freezing_parts(super().scan_in_parts(progress, grace=grace))
+        """`LiveRoot.scan_in_parts`; garbage is looked for among what it made last, and runs are packed as it
+        goes: what they leave free is used for the next ones."""
+        return freezing_parts(self._packing_parts(super().scan_in_parts(progress, grace=grace)))
+
+    def _packing_parts(self, parts: Refresh) -> Refresh:
+        for number in count(1):
+            try:
+                next(parts)
+            except StopIteration as end:
+                self.pack_idle_runs()
+                return end.value
+            self.pack_idle_runs()
+            if number % _PACKED_AT_ONCE == 0:
+                self.forget_names()
+            yield
+
+    def _evaluate(self, run: str) -> None:
+        super()._evaluate(run)
+        self._unsettled.pop(run, None)
+        self._whole.pop(run, None)
+        self._whole[run] = None
+
+    def pack_idle_runs(self) -> None:
+        """Pack the runs that are not among the `WHOLE_RUNS` that were judged last."""
+        while len(self._whole) > WHOLE_RUNS:
+            run = next(iter(self._whole))
+            del self._whole[run]
+            self._pack(run)
+
+    def _pack(self, run: str) -> None:
+        """Keep of a run how it stands and what shows that it still does; all else is read again for it."""
+        candidate, keys = self._candidates.get(run), self._dependencies.keys_of(run)
+        if candidate is None or run in self._due or run in self._failed or self._holds.concern(set(keys)):
+            # Who is due is judged, and comes here again.
+            return
+        try:
+            outside = self._cached.pack(run, candidate, keys)
+        except NotSettled:
+            self._unsettled[run] = None
+        except (NotVouchedFor, NotEncodable):
+            return
+        else:
+            self._depend(run, set(outside))
+            self._examiner.parsed.drop(run)
 
     def _restore(self) -> Iterator[None]:
         """Take the runs from the cache on disk that stand as it has them. Some are judged all the same: one
@@ -61,7 +122,7 @@ class CachedLiveRoot(LiveRoot):
 
     @property
     def cached_runs(self) -> Set[str]:
-        """The runs that stand as the cache on disk had them, and were not judged since the start."""
+        """The runs that stand as their rows have them, of the cache on disk or packed, and are not judged."""
         return frozenset(self._cached)
 
     @property
@@ -85,6 +146,10 @@ class CachedLiveRoot(LiveRoot):
                 self._files.recheck(unsettled)
                 yield self._recompute()
                 self._files.has_grace = True
+        unsettled, self._unsettled = self._unsettled, {}
+        for run in unsettled:
+            self._pack(run)
+            yield None
         held = self._holds.dependants()
 
         def is_ready(run: str) -> bool:

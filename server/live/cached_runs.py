@@ -1,16 +1,19 @@
-"""Runs that stand as the cache on disk has them: verified by stat, not judged since the server began.
+"""Runs that are kept as rows: of the cache on disk, or packed because they were not judged lately.
 
 Of such a run the file cache knows nothing but what lies outside of its folder. A hint that may be about it
-has its read set verified again; where that differs it is judged, and from then on kept current as every run.
+has its read set verified again by stat; where that differs it is judged, and from then on kept current as
+every run.
 """
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -25,11 +28,11 @@ from ..cache.cache_file import (
     file_parts,
     parse_row,
     read_file,
-    row_bytes,
+    row_line,
     row_places,
 )
 from ..cache.engine_digest import engine_digest
-from ..cache.evaluation_codec import pack, unpack
+from ..cache.evaluation_codec import defer, pack, unpack
 from ..cache.file_systems import is_trusted
 from ..cache.private_files import file_name, note_use, remove_unused, write_private
 from ..cache.read_sets import (
@@ -70,8 +73,16 @@ class RestoredRun(NamedTuple):
     until: str
 
 
+class PackedRow(NamedTuple):
+    """A row in memory; where it is not `storable` its run rests on proofs, which are made at each start."""
+
+    line: bytes
+    packed: bytes
+    storable: bool
+
+
 class CachedRuns:
-    """The cache of one root, and which of its runs stand as it has them. Used by one thread.
+    """The cache of one root, and which of its runs stand as its rows have them. Used by one thread.
 
     `faults` counts by reason how often the cache was not used.
     """
@@ -83,9 +94,8 @@ class CachedRuns:
         """Some run may stand otherwise than the file has it."""
         self._files, self._external = files, external
         self._path = folder / file_name(digest_of(files.root)) if folder else None
-        self._content = memoryview(b"")
-        self._places: dict[str, tuple[int, int, int]] = {}
-        """Where the row of each run that stands as in the cache begins, is packed and ends in `_content`."""
+        self._rows: dict[str, PackedRow] = {}
+        """The runs that stand as their rows have them."""
         self._above: set[str] = set()
         """The folders above those runs."""
         self._written: set[str] = set()
@@ -94,10 +104,10 @@ class CachedRuns:
         """The runs that were judged since the file was last begun."""
 
     def __contains__(self, run: object) -> bool:
-        return run in self._places
+        return run in self._rows
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._rows)
 
     # ---- at the start
 
@@ -106,7 +116,7 @@ class CachedRuns:
     ) -> Iterator[RestoredRun | None]:
         """The candidates that stand as in the file; None for one that does not, so that all are counted."""
         try:
-            header, self._content = self._read(key, now)
+            header, content = self._read(key, now)
         except FileNotFoundError:
             return
         except CacheRefused as refused:
@@ -118,7 +128,7 @@ class CachedRuns:
         has_head = header.head == self._external.head_digest()
         marks: dict[str, str] = {}
         try:
-            for place in row_places(self._content):
+            for place in row_places(content):
                 row = place.row
                 candidate = candidates.get(row.run)
                 if candidate is None or list(candidate.definitions) != row.definitions:
@@ -131,13 +141,18 @@ class CachedRuns:
                     and (has_head or self._external.has_head_files(row.head))
                     and all(self._mark(each, marks) == mark for each, mark in row.outside.items())
                 )
-                yield self._restored_run(place, known) if is_current else None
+                yield self._restored_run(content, place, known) if is_current else None
         except CacheRefused as refused:
             self.faults[refused.fault] += 1
         self.has_changes = self._written != candidates.keys()
 
+    @cached_property
+    def _is_trusted(self) -> bool:
+        """True if stat can vouch for what lies in the root."""
+        return is_trusted(self._files.root)
+
     def _read(self, key: str, now: str) -> tuple[CacheHeader, memoryview]:
-        if self._path is None or not is_trusted(self._files.root):
+        if self._path is None or not self._is_trusted:
             raise FileNotFoundError
         return read_file(self._path, self._files.root, _whole_key(key), now)
 
@@ -146,9 +161,9 @@ class CachedRuns:
             known[folder] = is_plain_folder(self._files.root, folder)
         return known[folder]
 
-    def _restored_run(self, place: RowSlice, known: DefinitionSet) -> RestoredRun | None:
+    def _restored_run(self, content: memoryview, place: RowSlice, known: DefinitionSet) -> RestoredRun | None:
         row, match, evaluation = place.row, None, None
-        packed = self._content[place.packed : place.end]
+        line, packed = bytes(content[place.start : place.packed]), bytes(content[place.packed : place.end])
         try:
             if row.workflow is None:
                 findings = decode_parsed(row.shown)
@@ -166,14 +181,17 @@ class CachedRuns:
         candidate = CandidateRun(tuple(row.definitions), (first, second), match, evaluation, findings)
         for path, blob in row.head.items():
             self._external.restore_head_file(path, blob)
-        self._places[row.run] = (place.start, place.packed, place.end)
+        self._keep(row.run, PackedRow(line, packed, True))
         self._written.add(row.run)
-        folder = parent(row.run)
+        keys = [*row.outside, *(HEAD_FILE + path for path in row.head)]
+        return RestoredRun(row.run, candidate, keys, row.until)
+
+    def _keep(self, run: str, row: PackedRow) -> None:
+        self._rows[run] = row
+        folder = parent(run)
         while folder and folder not in self._above:
             self._above.add(folder)
             folder = parent(folder)
-        keys = [*row.outside, *(HEAD_FILE + path for path in row.head)]
-        return RestoredRun(row.run, candidate, keys, row.until)
 
     def _mark(self, key: str, marks: dict[str, str]) -> str:
         """What tells one state from another of what lies outside of a run, by a look of the file cache."""
@@ -188,14 +206,29 @@ class CachedRuns:
 
     # ---- later
 
+    def pack(self, run: str, candidate: CandidateRun, keys: Collection[str]) -> list[str]:
+        """Keep a run that was judged as a row. Returns the keys that it depends on besides its own folder.
+
+        The fields of its evaluation that boards do not show are let go, and made of the row when somebody
+        asks for them. Raises NotVouchedFor, NotEncodable.
+        """
+        if not self._is_trusted:
+            raise NotVouchedFor(f"the file system of {self._files.root} keeps its times elsewhere")
+        outside = outside_keys(run, keys)
+        row = self._row(run, candidate, keys, dict.fromkeys(outside, ""))
+        self._keep(run, row)
+        if candidate.evaluation:
+            defer(candidate.evaluation, row.packed)
+        return outside
+
     def drop(self, run: str) -> None:
         """The run is judged, or is none any more."""
-        self._places.pop(run, None)
+        self._rows.pop(run, None)
         self._written.discard(run)
         self._judged.add(run)
         self.has_changes = True
-        if not self._places:
-            self._content, self._above = memoryview(b""), set()
+        if not self._rows:
+            self._above = set()
 
     def confirm(self, run: str, had_changes: bool) -> None:
         """A run that was judged stands as the file has it; that had changes before."""
@@ -205,7 +238,7 @@ class CachedRuns:
     def throw_away(self) -> list[str]:
         """The cache has said what is not so: it is removed. Returns the runs that stood as in it."""
         self.faults[CacheFault.DIFFERENT] += 1
-        runs, self._written = list(self._places), set()
+        runs, self._written = list(self._rows), set()
         if self._path:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
@@ -217,29 +250,26 @@ class CachedRuns:
         A hint is a path from the root: what is at it, below it, or in the folders that hold it.
         """
         concerned: dict[str, None] = {}
-        for hint in hints if self._places else ():
+        for hint in hints if self._rows else ():
             if not hint or hint in self._above:
-                concerned.update(
-                    dict.fromkeys(run for run in self._places if not hint or is_above(hint, run))
-                )
+                concerned.update(dict.fromkeys(run for run in self._rows if not hint or is_above(hint, run)))
             concerned.update(dict.fromkeys(self.holding(hint)))
         return self.differing_runs(concerned)
 
     def differing_runs(self, runs: Iterable[str]) -> list[str]:
         """Those of some runs that stand as in the cache and differ from it now."""
         is_plain: dict[str, bool] = {}
-        return [run for run in runs if run in self._places and not self._is_unchanged(run, is_plain)]
+        return [run for run in runs if run in self._rows and not self._is_unchanged(run, is_plain)]
 
     def _is_unchanged(self, run: str, is_plain: dict[str, bool]) -> bool:
-        start, packed, _ = self._places[run]
-        row = parse_row(self._content[start:packed])
+        row = parse_row(self._rows[run].line)
         return self._is_plain(parent(run), is_plain) and is_unchanged(f"{self._files.root}/{run}", row.signs)
 
     def holding(self, path: str) -> list[str]:
-        """The runs that stand as in the cache and in whose folder a path lies."""
+        """The runs that stand as their rows have them and in whose folder a path lies."""
         way: list[str] = []
-        while path and self._places:
-            way += [path] if path in self._places else []
+        while path and self._rows:
+            way += [path] if path in self._rows else []
             path = parent(path)
         return way
 
@@ -262,12 +292,12 @@ class CachedRuns:
 
         Left out are runs that are not ready, and those that stat could not vouch for. Raises OSError.
         """
-        if self._path is None or not is_trusted(self._files.root):
+        if self._path is None or not self._is_trusted:
             self.has_changes = False
             return
         self._judged, self.has_changes = set(), False
         header = CacheHeader(self._files.root, _whole_key(key()), now, self._external.head_digest())
-        known = self._rows_at_hand(key(), now)
+        known = self._rows_in_file(key(), now)
         rows: dict[str, None] = {}
         marks: dict[str, str] = {}
 
@@ -278,7 +308,7 @@ class CachedRuns:
                     self.has_changes = True
                     continue
                 try:
-                    row = known.get(run) or self._row(run, candidate, keys_of(run), marks)
+                    row = known.get(run) or self._row_in_memory(run, candidate, keys_of(run), marks)
                 except (NotVouchedFor, NotEncodable) as error:
                     self.has_changes |= isinstance(error, NotSettled)
                     yield b""
@@ -294,28 +324,43 @@ class CachedRuns:
         self._written = rows.keys() - self._judged
         remove_unused(self._path.parent)
 
-    def _rows_at_hand(self, key: str, now: str) -> dict[str, memoryview]:
-        """The rows that are those of the last evaluations: of the file, and of what was read at the start."""
-        rows = {run: self._content[start:end] for run, (start, _, end) in self._places.items()}
+    def _rows_in_file(self, key: str, now: str) -> dict[str, memoryview]:
+        """The rows of the file that are those of the last evaluations."""
+        rows: dict[str, memoryview] = {}
         with suppress(CacheRefused, OSError):
             content = self._read(key, now)[1]
             for place in row_places(content):
                 if place.row.run in self._written:
-                    rows.setdefault(place.row.run, content[place.start : place.end])
+                    rows[place.row.run] = content[place.start : place.end]
         return rows
 
-    def _row(self, run: str, candidate: CandidateRun, keys: Collection[str], marks: dict[str, str]) -> bytes:
+    def _row_in_memory(
+        self, run: str, candidate: CandidateRun, keys: Collection[str], marks: dict[str, str]
+    ) -> bytes:
+        """The row of a run for the file. Raises NotVouchedFor, NotEncodable."""
+        row = self._rows.get(run) or self._row(run, candidate, keys, marks)
+        if not row.storable:
+            raise NotVouchedFor(f"{run} depends on proofs")
+        if run not in self._rows:
+            return row.line + row.packed
+        # It was packed without a look at what lies outside, by whose changes it would have been judged.
+        parsed = parse_row(row.line)
+        outside = {key: self._mark(key, marks) for key in parsed.outside}
+        return json.dumps(parsed._replace(outside=outside)).encode("ascii") + b"\n" + row.packed
+
+    def _row(
+        self, run: str, candidate: CandidateRun, keys: Collection[str], marks: dict[str, str]
+    ) -> PackedRow:
         """The row of a run that was judged. Raises NotVouchedFor, NotEncodable."""
         if not run or not is_plain_folder(self._files.root, parent(run)):
             raise NotVouchedFor(f"links lead to {run}")
-        head, outside = dict[str, str](), dict[str, str]()
+        head, outside, storable = dict[str, str](), dict[str, str](), True
         for each in outside_keys(run, keys):
             if each.startswith(HEAD_FILE):
                 path = each.removeprefix(HEAD_FILE)
                 head[path] = self._external.head_blob(path)
             elif each.startswith("\0"):
-                # A person's decisions are proven anew.
-                raise NotVouchedFor(f"{run} depends on proofs")
+                storable = False
             else:
                 outside[each] = self._mark(each, marks)
         signs = ReadSetSigner(self._files, run).signs(keys)
@@ -335,7 +380,7 @@ class CachedRuns:
             until,
             len(packed),
         )
-        return row_bytes(row, shown, packed)
+        return PackedRow(row_line(row, shown), packed, storable)
 
 
 def _whole_key(key: str) -> str:

@@ -191,23 +191,22 @@ class LiveRoot:
             self._files.has_grace = grace
         self._mark_due(self._failed)
         change = self._recompute()
-        keys = self._dependencies.keys()
-        self._files.forget_names(
-            {parent(key) for key in keys} | {key[:-1] for key in keys if key[-1:] == "/"}
-        )
+        self.forget_names()
         return change
 
     def drop_caches(self) -> None:
         """Forget what can be read again."""
         self._examiner.drop_caches()
 
+    def forget_names(self) -> None:
+        """Keep no names of folders that nobody depends on. Costs a look at all keys."""
+        keys = self._dependencies.keys()
+        self._files.forget_names({key[:-1] if key[-1:] == "/" else parent(key) for key in keys})
+
     # ---- questions
 
     def wait_ms(self) -> float:
-        """Milliseconds until `refresh_paths` is due without any hint: a claim ends, a grace is over.
-
-        Infinite when nothing will be due.
-        """
+        """Milliseconds until a claim or a grace ends, so that `refresh_paths` is due; infinite for none."""
         return min(self._deadlines.wait_ms(), self._holds.wait_ms())
 
     def held_runs(self, run: str | None = None) -> Set[str]:

@@ -267,6 +267,7 @@ class Worker(threading.Thread):
     def _refresh(self, root: OpenRoot[CachedLiveRoot], refresh: Callable[[], RootChange | None]) -> None:
         self._publish(root, root.try_refresh(refresh))
         self._update_watches(root)
+        root.live.pack_idle_runs()  # whoever waits for the change has it by now
 
     def _publish(
         self, root: OpenRoot[CachedLiveRoot], change: RootChange | None, always: bool = False
@@ -337,7 +338,7 @@ class Worker(threading.Thread):
         return asdict(self._watcher.faults) if self._watcher else {}
 
     def cache_state(self) -> Mapping[str, Any]:
-        """The cache's folder, the runs that stand as in it, and how often it was not used, by reason."""
+        """The cache's folder, the count of runs that are packed, and how often it was not used, by reason."""
         lives = [root.live for root in self._roots.values()]
         faults = sum((Counter[str](live.cache_faults) for live in lives), self._cache_faults)
         runs = sum(len(live.cached_runs) for live in lives)

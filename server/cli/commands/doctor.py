@@ -333,7 +333,7 @@ def _watching_lines(limits: str, faults: Mapping[str, Any]) -> Iterator[Line]:
 def _cache_lines(cache: Mapping[str, Any]) -> Iterator[Line]:
     if folder := cache.get("folder"):
         runs = count_noun(cache["runs"], "run")
-        yield [Part(f"{runs} unchanged since an earlier server"), Part(f"  {plain(folder, 400)}", "dim")]
+        yield [Part(f"{runs} packed: unchanged since judged"), Part(f"  {plain(folder, 400)}", "dim")]
     for fault, count in sorted(cache.get("faults", {}).items()):
         yield [
             Part(f"a file was not used {count_noun(count, 'time')}: {_WHY_NOT_USED[fault]}", "warn"),

@@ -82,6 +82,9 @@ class SharedRoot:
             touched.update(self._annotations.pop(run, ()), by_path)
             if by_path:
                 self._annotations[run] = by_path
+            if evaluation:
+                # Of a packed run this was all that is shown unless somebody asks for it.
+                evaluation.let_go()
             self._count(run, evaluation)
             findings = evaluation.findings if evaluation else ()
             self._runs_at.replace(run, {*by_path, *(each.path for each in findings)})

@@ -142,8 +142,8 @@ class HeldRoot(Root):
         self.behind = False
 
 
-class CachedRoot(Root):
-    """The server ends and begins again, with a cache on disk or without; what changes meanwhile is not told.
+class PackedRoot(UntoldRoot):
+    """Runs are packed time and again, and stand as before.
 
     A clock of ticks stands in for the time after which signs are trusted: what is saved in a later tick of
     the system's clock has other times.
@@ -151,14 +151,28 @@ class CachedRoot(Root):
 
     def __init__(self) -> None:
         super().__init__()
-        folder = self.changes.root.parent
-        self.cache = folder / "cache/evaluations"
-        self.cache.parent.mkdir(mode=0o700)
-        clock = Ticks(folder / "ticks")
+        self.clock = Ticks(self.changes.root.parent / "ticks")
         for module in (file_cache, read_sets):
             self.patch.setattr(module, "SETTLED_NS", 0)
-            self.patch.setattr(module, "time_ns", clock.now_ns)
-        self.clock = clock
+            self.patch.setattr(module, "time_ns", self.clock.now_ns)
+
+    @rule(whole=st.integers(0, 2))
+    def pack(self, whole: int) -> None:
+        self.clock.wait()
+        self.patch.setattr(cached_live_root, "WHOLE_RUNS", whole)
+        self.live.pack_idle_runs()
+        event(f"{len(self.live.cached_runs)} runs are packed")
+
+
+class CachedRoot(PackedRoot):
+    """The server ends and begins again, with a cache on disk or without; no change meanwhile is told."""
+
+    told = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache = self.changes.root.parent / "cache/evaluations"
+        self.cache.parent.mkdir(mode=0o700)
         self.restart([], True, False)
         self.save()
         self.restart([], True, False)
@@ -217,6 +231,8 @@ TestTold = Root.TestCase
 TestTold.settings = _SETTINGS
 TestHeld = HeldRoot.TestCase
 TestHeld.settings = _SETTINGS
+TestPacked = PackedRoot.TestCase
+TestPacked.settings = _SETTINGS
 TestCached = CachedRoot.TestCase
 TestCached.settings = _SETTINGS
 TestUntold = UntoldRoot.TestCase
