@@ -23,7 +23,8 @@ from ..journal.journal import Record, record
 from ..journal.report_files import ReportFile, is_filled_in
 from ..plans.schedule import resolve
 from ..snapshot.proof import is_committed
-from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot, stamp_record
+from ..snapshot.run_files import stamp_record
+from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural

@@ -18,7 +18,7 @@ from ..journal.journal import Claim, Journal, Record, Verify, files_of, read_jou
 from ..journal.lines import JOURNAL
 from ..journal.report_files import read_report
 from ..plans.model import Plan
-from ..plans.schedule import claimed_ids
+from ..plans.schedule import claimed_ids, resolve
 from ..states import RecordKind
 from ..vfs.files import Files, below
 from ..vfs.places import RunPlace
@@ -26,7 +26,7 @@ from .artifacts import read_artifact
 from .conflicts import with_conflicts
 from .proof import proven_state, with_proof
 from .read_log import ArtifactState, Committed, Measured, Question, RunReader
-from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file, stamp_record
+from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file
 from .staleness import with_staleness
 from .state_file import read_state
 from .state_ratchets import ratchet_state
@@ -173,3 +173,15 @@ def _without_recorded(
         if (each.path, each.report.digest) not in recorded
         and (each.path, reader.read(each.path).digest) not in passed_over
     )
+
+
+def stamp_record(entry: Record, plan: Plan | None) -> Record:
+    """The record as guards see it: task references resolved, the stage taken from them."""
+    if plan is None or not (entry["task"] or entry["tasks"]):
+        return entry
+    task = resolve(plan, str(entry["task"])) or entry["task"]
+    names = entry["tasks"] if isinstance(entry["tasks"], list) else []
+    tasks = [resolve(plan, str(name)) or str(name) for name in names]
+    first = next((name for name in (task, *tasks) if name in plan.by_id), None)
+    stage = entry["stage"] or (plan.by_id[str(first)].stage if first else "")
+    return entry | {"task": task, "tasks": tasks, "stage": stage}

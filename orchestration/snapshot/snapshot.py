@@ -21,7 +21,6 @@ from ..journal.left_files import LeftFiles, read_left_files
 from ..journal.report_files import ReportFile
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan, StageTasks, Task, TaskFile
-from ..plans.schedule import resolve
 from ..states import ArtifactStatus, RecordKind
 from ..vfs.files import below, digest_of, join
 from ..vfs.places import RunPlace
@@ -363,18 +362,6 @@ def read_task_file(task: Task, plan: Artifact, run: str, reader: RunReader) -> T
 def definition_digest(digest: str, parameters: Mapping[str, Any]) -> str:
     """16 hex digits that name a definition, by the digest of its text, with the parameters set for it."""
     return digest_of(f"{digest} {json.dumps(dict(parameters), sort_keys=True)}")
-
-
-def stamp_record(entry: Record, plan: Plan | None) -> Record:
-    """The record as guards see it: task references resolved, the stage taken from them."""
-    if plan is None or not (entry["task"] or entry["tasks"]):
-        return entry
-    task = resolve(plan, str(entry["task"])) or entry["task"]
-    names = entry["tasks"] if isinstance(entry["tasks"], list) else []
-    tasks = [resolve(plan, str(name)) or str(name) for name in names]
-    first = next((name for name in (task, *tasks) if name in plan.by_id), None)
-    stage = entry["stage"] or (plan.by_id[str(first)].stage if first else "")
-    return entry | {"task": task, "tasks": tasks, "stage": stage}
 
 
 # ---- artifacts whose files are named by data (`listed`): valid when some are named and all are there
