@@ -2,8 +2,7 @@
 
 A report counts when it is of the current phase, of the suggested next phase or action, or of one that
 a gate in force allows. Reports of a stage that is finished, or of a phase that the run is past, are
-history, and so is what lies beside a run that is over, for which nothing is reported any more. Everything
-else is out of turn: an error that counts for nothing.
+history, and so is what lies beside a run that is over. All else is out of turn, an error without effect.
 """
 
 from __future__ import annotations
