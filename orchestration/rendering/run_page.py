@@ -15,7 +15,7 @@ from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..plans.schedule import StageState, TaskBoard, TaskState
 from ..result.values import Evaluation, QuestionState, as_json
-from ..states import TaskStatus
+from ..states import GateStatus, RunStatus, TaskStatus
 from ..updates.confirmation import answer_command, background, option_outcomes
 from .run_graph import run_graph
 from .timeline import Difference, compared_paths, difference, timeline
@@ -186,3 +186,32 @@ def _stage(
 
 def _task(task: TaskState, until: str | None) -> dict[str, Any]:
     return {**as_json(task), "claimedUntil": until}
+
+
+# ---- many runs --------------------------------------------------------------------------------
+
+_OVER = (RunStatus.COMPLETE, RunStatus.EXITED, RunStatus.FAILED)
+
+
+def run_line(evaluation: Evaluation) -> dict[str, Any]:
+    """A run in a list of runs; `rank` is 0 where a person is awaited, 1 where it fails, 2 where it goes on,
+    3 where it is over."""
+    errors = sum(f.severity is Severity.ERROR and not f.overridden for f in evaluation.findings)
+    shut = [gate.id for gate in evaluation.gates if gate.status is GateStatus.FAILED]
+    over, fails = evaluation.status in _OVER, bool(errors or shut)
+    return {
+        "root": evaluation.root,
+        "run": evaluation.run,
+        "title": evaluation.title,
+        "workflow": evaluation.workflow,
+        "status": evaluation.status,
+        "phase": evaluation.current_phase,
+        "next": evaluation.suggestion.phrase,
+        "reason": evaluation.suggestion.reason,
+        "questions": len(evaluation.questions),
+        "failedGates": shut,
+        "errors": errors,
+        "progress": as_json(evaluation.progress) if evaluation.progress else None,
+        "rank": 0 if evaluation.questions else 3 if over else 1 if fails else 2,
+        "revision": evaluation.revision,
+    }

@@ -1,4 +1,4 @@
-"""A run's records as a timeline: what each says in a sentence, and what each attempt changed since the one before.
+"""A run's records as a timeline: what each says in a sentence, and what each attempt changed.
 
 Attempts are reports of one phase in one stage, of one task where they name a single one. What an attempt
 changed is told from the digests that its record holds, and from the texts of the two report files.
