@@ -209,8 +209,8 @@ def _since(before: Record, after: Record, number: int, texts: Mapping[str, str])
         for path in sorted(old.keys() | new.keys())
         if old and new and old.get(path) != new.get(path)
     ]
-    read = texts.get(str(before["path"])), texts.get(str(after["path"]))
-    compared = difference(*read) if read[0] is not None and read[1] is not None else None
+    then, now = texts.get(str(before["path"])), texts.get(str(after["path"]))
+    compared = difference(then, now) if then is not None and now is not None else None
     return {
         "attempt": number,
         "outcome": before["outcome"],

@@ -93,11 +93,13 @@ class HttpPage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         if scope["type"] != "http" or not (path == "/" or path.startswith("/page/")):
-            return await self._otherwise(scope, receive, send)
+            await self._otherwise(scope, receive, send)
+            return
         request = _Request.of(scope)
         refused = self._refusal(request)
         if refused is None and request.path == "/page/events":
-            return await self._stream(receive, send)
+            await self._stream(receive, send)
+            return
         try:
             answer = refused or await self._answer(request, receive)
         except UsageError as error:
@@ -170,7 +172,8 @@ class HttpPage:
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         if len(self._streams) >= MOST_STREAMS:
-            return await _respond(send, Answer(503, b"too many pages are open"))
+            await _respond(send, Answer(503, b"too many pages are open"))
+            return
         stream = ChangeStream(self._engine, self._open_roots)
         self._streams.add(stream)
         try:
@@ -184,7 +187,6 @@ class HttpPage:
             _log.debug("a page was closed")
         finally:
             self._streams.discard(stream)
-        return None
 
 
 _WRONG_METHOD = Answer(405, b"this page is read-only")
@@ -198,12 +200,12 @@ class _Request(NamedTuple):
 
     @classmethod
     def of(cls, scope: Scope) -> _Request:
-        pairs = (
-            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]
-        )
+        pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
         text = scope.get("query_string", b"").decode("latin-1")
         query = {name: values[0] for name, values in parse_qs(text, max_num_fields=8).items()}
-        return cls(scope["method"], scope["path"], query, tuple(pairs))
+        return cls(
+            scope["method"], scope["path"], query, tuple((name.lower(), value) for name, value in pairs)
+        )
 
     def single(self, name: str) -> str | None:
         """A header that stands there once; one that is there twice says nothing that can be believed."""
@@ -213,7 +215,7 @@ class _Request(NamedTuple):
 
 @cache
 def _asset(name: str) -> bytes:
-    return files(__package__).joinpath("assets", name).read_bytes()
+    return files(__spec__.parent).joinpath("assets", name).read_bytes()
 
 
 def _runs(boards: Iterable[RootBoard]) -> dict[str, Any]:
