@@ -1,5 +1,7 @@
-// Bundles the extension (one file for Node) and the graph's script (one file for its webview).
+// Bundles the extension (one file for Node) and the page of a run (a script and a style sheet for its panel).
+import { mkdir, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { pageBundle } from "./page-bundle.mjs";
 
 const production = process.argv.includes("--production");
 const common = { bundle: true, minify: production, sourcemap: !production, logLevel: "warning", legalComments: "none" };
@@ -13,14 +15,8 @@ await build({
   target: "node20",
   external: ["vscode"],
 });
-await build({
-  ...common,
-  entryPoints: ["src/graph/webview.ts"],
-  outfile: "dist/graph.js",
-  platform: "browser",
-  format: "iife",
-  target: "es2022",
-});
+await mkdir("dist", { recursive: true });
+for (const [name, text] of await pageBundle()) await writeFile(`dist/${name}`, text);
 if (process.argv.includes("--tests"))
   await build({
     ...common,

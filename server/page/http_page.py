@@ -18,7 +18,6 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -215,7 +214,7 @@ class _Request(NamedTuple):
 
 @cache
 def _asset(name: str) -> bytes:
-    return files(__spec__.parent).joinpath("assets", name).read_bytes()
+    return Path(__file__).with_name("assets").joinpath(name).read_bytes()
 
 
 def _runs(boards: Iterable[RootBoard]) -> dict[str, Any]:

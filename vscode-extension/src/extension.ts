@@ -5,9 +5,9 @@ import { registerCommands } from "./commands";
 import { activeFile, filePath } from "./commands/pick";
 import { offerInstall, reportUnusable } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
-import { GraphPanels } from "./graph/panel";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
+import { RunPages } from "./page/panel";
 import { Client } from "./server/client";
 import type { InstallTarget } from "./server/installation";
 import { foldersOnDisk, locateServer, pythonSetting } from "./server/locator";
@@ -38,15 +38,15 @@ export function activate(context: vscode.ExtensionContext): Api {
   const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
   const session: Session = { context, output, store, client, evaluations };
   const trees = treesOf(session);
-  const graphs = new GraphPanels(session);
+  const pages = new RunPages(session);
   const mcp = registerMcpProvider(session);
   context.subscriptions.push(
     output,
     client,
-    graphs,
+    pages,
     ...Object.values(trees),
     new PlanDecorations(session),
-    ...registerCommands(session, { next: trees["next"]!, graphs, installation }),
+    ...registerCommands(session, { next: trees["next"]!, pages, installation }),
     ...createStatusBar(session),
     refreshTrees(session, trees),
     ...syncContextKey(session),
