@@ -47,7 +47,7 @@ def page_paths(trace: EvaluationTrace) -> tuple[tuple[str, ...], tuple[str, ...]
     beside = dict.fromkeys(
         path for question in _shown_questions(trace) for path, _ in _documents(trace, question)
     )
-    return (*dict.fromkeys((*beside, *compared_paths(trace.facts.records))),), (*beside,)
+    return (*dict.fromkeys((*beside, *compared_paths(trace.facts.records, _by_task(trace)))),), (*beside,)
 
 
 def run_page(trace: EvaluationTrace, texts: PageTexts, now: datetime, command: Command) -> dict[str, Any]:
@@ -67,9 +67,16 @@ def run_page(trace: EvaluationTrace, texts: PageTexts, now: datetime, command: C
         "decisions": [_decision(trace, question, texts, now, command) for question in questions],
         "moreDecisions": len(evaluation.questions) - len(questions),
         "board": _board(evaluation),
-        "timeline": timeline(facts.records, facts.origins, texts.now, facts.snapshot.pending),
+        "timeline": timeline(
+            facts.records, facts.origins, texts.now, _by_task(trace), facts.snapshot.pending
+        ),
         "graph": run_graph(facts.workflow, evaluation),
     }
+
+
+def _by_task(trace: EvaluationTrace) -> frozenset[str]:
+    """The phases that hand out tasks: a report of another task is no further attempt."""
+    return frozenset(phase.id for phase in trace.facts.workflow.phases.values() if phase.tasks)
 
 
 # ---- decisions --------------------------------------------------------------------------------

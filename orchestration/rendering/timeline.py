@@ -1,12 +1,12 @@
 """A run's records as a timeline: what each says in a sentence, and what each attempt changed.
 
-Attempts are reports of one phase in one stage, of one task where they name a single one. What an attempt
-changed is told from the digests that its record holds, and from the texts of the two report files.
+Attempts are reports of one phase in one stage; where a phase hands out tasks, those that share one. What an
+attempt changed is told from the digests that its record holds, and from the texts of the two report files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import unified_diff
 from itertools import islice
@@ -47,10 +47,10 @@ def difference(before: str, after: str) -> Difference:
     return Difference(tuple(lines[:_LINES_SHOWN]), max(len(lines) - _LINES_SHOWN, 0), partial)
 
 
-def compared_paths(records: Sequence[Record]) -> tuple[str, ...]:
+def compared_paths(records: Sequence[Record], by_task: Collection[str]) -> tuple[str, ...]:
     """The report files that a timeline compares: those of the newest attempts and of the ones before."""
     paths: dict[str, None] = {}
-    for before, after in _compared(records):
+    for before, after in _compared(records, _attempts_before(records, by_task)):
         paths |= dict.fromkeys((str(before["path"]), str(after["path"])))
     return tuple(paths)
 
@@ -59,16 +59,17 @@ def timeline(
     records: Sequence[Record],
     origins: Mapping[int, RecordOrigin],
     texts: Mapping[str, str],
+    by_task: Collection[str] = (),
     pending: Sequence[PendingReport] = (),
 ) -> dict[str, Any]:
     """JSON of the newest records, the newest first, with `earlier`, the number of those left out.
 
     `origins` has the place of each record by its id(); `texts` those of `compared_paths`, as far as they can
-    be read. Report files that no journal holds have the time of their last write. Lines are one-based.
+    be read; `by_task` are the phases that hand out tasks. Report files that no journal holds have the time of their last write. Lines are one-based.
     """
     written = {each.path: each.mtime_ns for each in pending}
-    before_of = _attempts_before(records)
-    compared = {id(after) for _, after in _compared(records)}
+    before_of = _attempts_before(records, by_task)
+    compared = {id(after) for _, after in _compared(records, before_of)}
     entries: list[dict[str, Any]] = []
     for entry in records[-MOST_ENTRIES:]:
         number, before = before_of.get(id(entry), (0, None))
@@ -174,23 +175,29 @@ def _tasks(entry: Record) -> list[str]:
 # ---- attempts ---------------------------------------------------------------------------------
 
 
-def _attempts_before(records: Sequence[Record]) -> dict[int, tuple[int, Record | None]]:
-    """By the id() of each report: the number of the attempt, from 1, and the attempt before it."""
+_Attempts = Mapping[int, tuple[int, Record | None]]
+"""By the id() of each report: the number of the attempt, from 1, and the attempt before it."""
+
+
+def _attempts_before(records: Sequence[Record], by_task: Collection[str]) -> _Attempts:
     last: dict[tuple[str, ...], tuple[int, Record]] = {}
     attempts: dict[int, tuple[int, Record | None]] = {}
-    for entry in records:
-        if entry["kind"] == RecordKind.REPORT:
-            task = str(entry["task"]) if len(_tasks(entry)) < 2 else ""
-            key = (str(entry["phase"]), str(entry["stage"]), task)
-            number, before = last.get(key, (0, None))
-            attempts[id(entry)] = (number + 1, before)
-            last[key] = (number + 1, entry)
+    for entry in (entry for entry in records if entry["kind"] == RecordKind.REPORT):
+        place = (str(entry["phase"]), str(entry["stage"]))
+        tasks = _tasks(entry) if entry["phase"] in by_task else []
+        keys = [(*place, task) for task in tasks] or [place]
+        number, before = max((last[key] for key in keys if key in last), key=_number, default=(0, None))
+        attempts[id(entry)] = (number + 1, before)
+        last |= dict.fromkeys(keys, (number + 1, entry))
     return attempts
 
 
-def _compared(records: Sequence[Record]) -> list[tuple[Record, Record]]:
+def _number(attempt: tuple[int, Record]) -> int:
+    return attempt[0]
+
+
+def _compared(records: Sequence[Record], before_of: _Attempts) -> list[tuple[Record, Record]]:
     """(attempt before, attempt) of the newest that have a report file of their own."""
-    before_of = _attempts_before(records)
     pairs = (
         (before, entry)
         for entry in reversed(records[-MOST_ENTRIES:])

@@ -7,6 +7,8 @@ import { BOX, type GateMark, type NodeBox, type Way } from "./layout";
 import type { Details, Picture } from "./picture";
 
 const MIN_ZOOM = 0.3;
+/** Text in the graph is not smaller than this without being asked. */
+const READABLE = 0.8;
 const MAX_ZOOM = 3;
 const STEP = 1.25;
 
@@ -26,7 +28,7 @@ class GraphView {
   ) {
     const { ui } = context;
     if (!ui.selected || !picture.details[ui.selected]) ui.selected = picture.current;
-    const zoom = (label: string, words: string, to: () => number | undefined): HTMLElement =>
+    const zoom = (label: string, words: string, to: () => number | "fit"): HTMLElement =>
       element(
         "button.quiet",
         { type: "button", "aria-label": words, title: words, "data-key": words, click: () => this.zoom(to()) },
@@ -35,34 +37,45 @@ class GraphView {
     const tools = element(
       "div.zoom",
       { role: "group", "aria-label": "Zoom" },
-      zoom("Fit", "Fit the graph into the window", () => undefined),
+      zoom("Fit", "Fit the graph into the window", () => "fit"),
       zoom("−", "Zoom out", () => this.scale() / STEP),
       zoom("+", "Zoom in", () => this.scale() * STEP),
       zoom("1:1", "As large as text", () => 1),
     );
     this.element = element("div.workflow", {}, element("div.canvas", {}, this.root, tools), this.side);
     this.root.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
+    this.root.addEventListener("scroll", () => (ui.scroll = [this.root.scrollLeft, this.root.scrollTop]));
+    // There is no room before the element stands in the page.
+    new ResizeObserver(() => this.onRoom()).observe(this.root);
     this.draw();
   }
 
   // ---- zoom
 
-  /** The scale at which the graph is drawn: as chosen, else so that all of it can be seen. */
-  private scale(): number {
-    const { zoom } = this.context.ui;
-    if (zoom !== undefined) return zoom;
-    const { width, height } = this.picture.layout;
-    const [room, tall] = [this.root.clientWidth - 24, this.root.clientHeight - 24];
-    return room > 0 && tall > 0 ? Math.max(MIN_ZOOM, Math.min(1, room / width, tall / height)) : 1;
+  private onRoom(): void {
+    const { scroll } = this.context.ui;
+    this.resize();
+    if (scroll) this.root.scrollTo(scroll[0], scroll[1]);
+    else this.root.querySelector(".phase.current")?.scrollIntoView({ block: "center", inline: "center" });
   }
 
-  private zoom(to: number | undefined): void {
-    this.context.ui.zoom = to === undefined ? undefined : Math.min(MAX_ZOOM, Math.max(MIN_ZOOM, to));
+  /** The scale at which the graph is drawn: as chosen, else so that all of it can be seen, or at least be read. */
+  private scale(): number {
+    const { zoom } = this.context.ui;
+    if (typeof zoom === "number") return zoom;
+    const { width, height } = this.picture.layout;
+    const [room, tall] = [this.root.clientWidth - 24, this.root.clientHeight - 24];
+    return room > 0 && tall > 0
+      ? Math.max(zoom === "fit" ? MIN_ZOOM : READABLE, Math.min(1, room / width, tall / height))
+      : 1;
+  }
+
+  private zoom(to: number | "fit"): void {
+    this.context.ui.zoom = to === "fit" ? to : Math.min(MAX_ZOOM, Math.max(MIN_ZOOM, to));
     this.resize();
   }
 
-  /** Has the drawing its size; to be called when there is room for it, or another. */
-  resize(): void {
+  private resize(): void {
     const svg = this.root.firstElementChild;
     const [scale, { width, height }] = [this.scale(), this.picture.layout];
     svg?.setAttribute("width", String(width * scale));
@@ -89,7 +102,6 @@ class GraphView {
     );
     this.root.replaceChildren(svg);
     this.resize();
-    new ResizeObserver(() => this.resize()).observe(this.root);
     this.showSide();
   }
 
@@ -185,7 +197,7 @@ class GraphView {
     if (event.key === "Enter" || event.key === " ") this.choose(id);
     else if (event.key === "+") this.zoom(this.scale() * STEP);
     else if (event.key === "-") this.zoom(this.scale() / STEP);
-    else if (event.key === "0") this.zoom(undefined);
+    else if (event.key === "0") this.zoom("fit");
     else if (to !== undefined && order[to]) this.focus(order[to]);
     else return;
     event.preventDefault();

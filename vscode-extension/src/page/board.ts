@@ -148,7 +148,7 @@ function taskElement(
         {},
         `${plural(held.length, "task")} ${held.length === 1 ? "waits" : "wait"} for it: ${held.join(", ")}`,
       ),
-    files.length > 0 && element("p.fact.files", {}, files.join(", ") + (more > 0 ? ` and ${more} more` : "")),
+    files.length > 0 && element("p.fact.paths", {}, files.join(", ") + (more > 0 ? ` and ${more} more` : "")),
   );
 }
 

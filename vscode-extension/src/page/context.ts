@@ -14,8 +14,11 @@ export interface Host {
 export interface Ui {
   tab: Tab;
   byStage: boolean;
-  zoom: number | undefined;
+  /** Undefined: readable, around the present phase. */
+  zoom: number | "fit" | undefined;
   selected: string | undefined;
+  /** How far the graph is scrolled. */
+  scroll: readonly [number, number] | undefined;
   readonly choices: Map<string, string>;
   readonly reasons: Map<string, string>;
   readonly outcomes: Map<string, { text: string; failed: boolean }>;
@@ -30,6 +33,7 @@ export const newUi = (): Ui => ({
   byStage: false,
   zoom: undefined,
   selected: undefined,
+  scroll: undefined,
   choices: new Map(),
   reasons: new Map(),
   outcomes: new Map(),

@@ -38,14 +38,13 @@ const placeOf = ({ phase, stage }: Entry): string => `${phase}\n${stage}`;
 function entryElement(entry: Entry, number: number, attempts: ReadonlySet<string>, context: Context): HTMLElement {
   const kind = entry.failed ? "failed" : entry.decided ? "decided" : entry.kind;
   const sign = entry.failed ? "failed" : entry.decided ? "person" : entry.kind === "report" ? "done" : "dot";
-  const who = [entry.who, entry.channel && `by ${entry.channel}`].filter(Boolean).join(" ");
+  const who = [entry.who, entry.channel && `(${entry.channel})`].filter(Boolean).join(" ");
   const about = [
     entry.stage && `stage ${entry.stage}`,
     entry.tasks.length > 0 && `${entry.tasks.length === 1 ? "task" : "tasks"} ${entry.tasks.join(", ")}`,
     who,
   ].filter(Boolean);
   const tried = entry.attempt > 0 && (entry.attempt > 1 || attempts.has(placeOf(entry)));
-  const place = entry.report || entry.path;
   return element(
     `li.${kind}`,
     {},
@@ -65,7 +64,7 @@ function entryElement(entry: Entry, number: number, attempts: ReadonlySet<string
       entry.message && element("p", {}, entry.message),
       entry.why && element("blockquote", {}, entry.why),
       entry.since && sinceElement(entry, entry.since, `${number}`, context),
-      place && element("p.fact", {}, pathElement(place, entry.report ? null : entry.line, context)),
+      entry.report && element("p.fact", {}, pathElement(entry.report, null, context)),
     ),
   );
 }
