@@ -64,8 +64,9 @@ def timeline(
 ) -> dict[str, Any]:
     """JSON of the newest records, the newest first, with `earlier`, the number of those left out.
 
-    `origins` has the place of each record by its id(); `texts` those of `compared_paths`, as far as they can
-    be read; `by_task` are the phases that hand out tasks. Report files that no journal holds have the time of their last write. Lines are one-based.
+    `origins` has the place of each record by its id(); `texts` those of `compared_paths`, as far as they
+    can be read; `by_task` are the phases that hand out tasks. Report files that no journal holds have the
+    time of their last write. Lines are one-based.
     """
     written = {each.path: each.mtime_ns for each in pending}
     before_of = _attempts_before(records, by_task)

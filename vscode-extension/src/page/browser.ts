@@ -73,6 +73,8 @@ class Browser {
     this.follow();
     const name = this.place() ?? this.first();
     this.drawList(name);
+    const { shown } = this.view;
+    if (name && shown && keyOf(shown) !== keyOf(name)) this.view.clear("Reading…");
     if (!name)
       return this.view.receive({
         kind: "stale",

@@ -1,5 +1,6 @@
 /** The page of a run, the same in an editor's panel and in a browser: what is decided, the tasks, the records, the graph. */
 
+import { keyOf, type RunName } from "../protocol";
 import { pictureOf } from "../graph/picture";
 import { graphElement } from "../graph/view";
 import { boardPanel } from "./board";
@@ -34,6 +35,7 @@ export class PageView {
   /** What each part was drawn of: a part is drawn again when that differs, so that nobody who types is disturbed. */
   private readonly drawn = new Map<string, string>();
   private stale = "";
+  private isFirst = true;
   private readonly header = element("header.run");
   private readonly notice = element("p.notice", { role: "status", hidden: true });
   private readonly tabs = element("div.tabs", { role: "tablist", "aria-label": "Parts of the page" });
@@ -71,14 +73,27 @@ export class PageView {
     if (message.kind === "outcome" && !message.failed) this.say(message.text);
   }
 
+  /** Shows nothing of the run before while another is read. */
+  clear(why: string): void {
+    this.page = undefined;
+    this.drawn.clear();
+    for (const part of [this.header, this.tabs, this.panel]) part.replaceChildren();
+    this.receive({ kind: "stale", why });
+  }
+
+  get shown(): RunName | undefined {
+    return this.page?.evaluation;
+  }
+
   private take(page: RunPage, tab: Tab | undefined): void {
     const before = this.page;
-    const isOther = before?.evaluation.run !== page.evaluation.run || before.evaluation.root !== page.evaluation.root;
+    const isOther = !before || keyOf(before.evaluation) !== keyOf(page.evaluation);
     if (isOther) {
       const { tab: last } = this.context.ui;
       Object.assign(this.context.ui, newUi(), {
-        tab: tab ?? (before ? last : page.decisions.length ? "decide" : "board"),
+        tab: tab ?? (this.isFirst ? "decide" : last),
       });
+      this.isFirst = false;
       this.drawn.clear();
     } else if (tab) this.context.ui.tab = tab;
     this.page = page;

@@ -84,7 +84,7 @@ function sinceElement(entry: Entry, since: Since, key: string, context: Context)
     { open: opened.has(key) },
     element("summary", { "data-key": `since/${key}` }, `What is different since attempt ${since.attempt}`),
     facts.length > 0 && element("ul.plain", {}, ...facts.map((fact) => element("li", {}, fact))),
-    compared && (since.lines!.length > 0 ? compared : element("p.faint", {}, "The two reports say the same.")),
+    compared && (since.lines.length > 0 ? compared : element("p.faint", {}, "The two reports say the same.")),
     facts.length === 0 && !compared && element("p.faint", {}, "The records show no difference."),
   ) as HTMLDetailsElement;
   details.addEventListener("toggle", () => {
