@@ -83,14 +83,10 @@ const steps = {
   "a change of another file comes at once, and what was typed stays": async () => {
     await page.getByRole("textbox", { name: "Reason" }).focus();
     await scene.put(`${RUN}/04-export.md`, "# A list as a PDF file, printed\n");
-    await scene.put(".claude/state/loop.state.json", JSON.stringify({ phase: "complete", status: "complete" }));
-    await page
-      .locator(".runs .faint")
-      .first()
-      .getByText(/^1 of 7 runs waits/)
-      .or(page.locator(".runs li.asked:only-of-type"))
-      .first()
-      .waitFor();
+    const loop = JSON.parse(await fs.readFile(path.join(scene.folder, ".claude/state/loop.state.json"), "utf8"));
+    const queue = loop.workQueue.map((item) => ({ ...item, status: "done" }));
+    await scene.put(".claude/state/loop.state.json", JSON.stringify({ ...loop, workQueue: queue }));
+    await page.getByText("1 of 7 runs waits for a person").waitFor();
     const reason = page.getByRole("textbox", { name: "Reason" });
     assert.equal(await reason.inputValue(), "It's a one-line fix");
     assert.ok(await reason.evaluate((field) => field === document.activeElement));
@@ -117,6 +113,7 @@ const steps = {
   "the graph is fitted and zoomed, and its gates say what they ask for, with the keyboard alone": async () => {
     await show("Graph");
     const width = () => page.locator("#graph svg").evaluate((svg) => svg.getBoundingClientRect().width);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.locator(".phase.current").waitFor();
     const before = await width();
     await page.getByRole("button", { name: "Fit the graph into the window" }).click();
@@ -151,11 +148,15 @@ const steps = {
     assert.equal(await page.locator("#page img").count(), 0);
   },
 
-  "a decision on a terminal is on the timeline, and the question is gone": async () => {
+  "a decision on a terminal is on the timeline with its reason, and the question is gone": async () => {
     await page.goto(place(RUN, "decide"));
     await page.getByRole("heading", { name: "4b failed 3 times in stage 2. How to go on?" }).waitFor();
-    await scene.put(`${RUN}/reports/12-4b-phase-2.md`, "## Phase Quality Gate: PASS\n");
-    await page.getByRole("alert").or(page.locator("header .findings")).first().waitFor();
+    await scene.decide(RUN, "fix_iterations:2", "retry", "It is a one-line fix");
+    await page.getByText("Nothing waits for a person").waitFor();
+    await show("Timeline");
+    const decided = page.locator(".timeline > li.decided").first();
+    await decided.getByText("Answered fix_iterations: retry").waitFor();
+    await decided.locator("blockquote", { hasText: "It is a one-line fix" }).waitFor();
   },
 
   "nothing is wider than a narrow window, in light and in dark": async () => {

@@ -1,6 +1,7 @@
 /** A folder with the demo's runs, in which a quality gate has failed three times, so that a person is asked. */
 
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -51,6 +52,18 @@ export async function makeScene(python) {
   };
   const command = (...words) =>
     execFileSync(python, ["-I", "-m", "phasekeeper", ...words], { cwd: home, env, encoding: "utf8" });
+  /** A person's decision, on a terminal, where the name of the run is typed. */
+  const decide = async (run, question, option, reason) => {
+    const words = ["-I", "-m", "phasekeeper", "answer", run, question, option, "--reason", reason, "--root", folder];
+    const terminal = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)";
+    const process = spawn(python, ["-c", terminal, python, ...words], { cwd: home, env });
+    let said = "";
+    process.stdout.on("data", (part) => (said += part));
+    await until(() => /type/i.test(said), "the run's name is to be typed");
+    process.stdin.write(`${run}\n`);
+    const [code] = await once(process, "exit");
+    if (code !== 0) throw new Error(`${code}: ${said}`);
+  };
   command("demo", folder);
   const put = async (name, text) => {
     const file = path.join(folder, name);
@@ -68,7 +81,7 @@ export async function makeScene(python) {
   await put(`${RUN}/reports/10-F1-phase-2.md`, ANALYSIS);
   await fixed(2, "The page height is measured, not assumed.", "reading-lists-04");
   await put(`${RUN}/reports/11-4b-phase-2.md`, failed(3, "the page number is missing"));
-  return { home, folder, env, command, put, python };
+  return { home, folder, env, command, put, python, decide };
 }
 
 /** Serve the folder; the address with its ticket, and how to end the server. */
