@@ -19,7 +19,8 @@ export function decidePanel(page: RunPage, context: Context): Child[] {
 /** The next step stands where nobody is asked anything. */
 function nothingAsked({ evaluation }: RunPage, context: Context): HTMLElement {
   const { suggestion } = evaluation;
-  const evidence = suggestion.evidence.filter((each) => each.path !== null);
+  // A record says what a report said; the report itself is on the timeline.
+  const evidence = suggestion.evidence.filter(({ path }) => path !== null && !path.endsWith("/journal.jsonl"));
   const shut = evaluation.gates.filter((gate) => gate.inForce && (gate.status === "failed" || gate.status === "open"));
   const unmet = shut.flatMap((gate) =>
     gate.criteria.filter(({ met }) => met !== true).map(({ text }) => `${gate.title || gate.id}: ${text}`),

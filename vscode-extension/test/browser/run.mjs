@@ -148,17 +148,6 @@ const steps = {
     assert.equal(await page.locator("#page img").count(), 0);
   },
 
-  "a decision on a terminal is on the timeline with its reason, and the question is gone": async () => {
-    await page.goto(place(RUN, "decide"));
-    await page.getByRole("heading", { name: "4b failed 3 times in stage 2. How to go on?" }).waitFor();
-    await scene.decide(RUN, "fix_iterations:2", "retry", "It is a one-line fix");
-    await page.getByText("Nothing waits for a person").waitFor();
-    await show("Timeline");
-    const decided = page.locator(".timeline > li.decided").first();
-    await decided.getByText("Answered fix_iterations: retry").waitFor();
-    await decided.locator("blockquote", { hasText: "It is a one-line fix" }).waitFor();
-  },
-
   "nothing is wider than a narrow window, in light and in dark": async () => {
     for (const colorScheme of ["light", "dark"])
       for (const width of [320, 1200]) {
@@ -175,6 +164,17 @@ const steps = {
         assert.ok(contrast >= 4.5, `faint text has a contrast of ${contrast} in ${colorScheme}`);
       }
     await page.setViewportSize({ width: 1200, height: 900 });
+  },
+
+  "a decision on a terminal is on the timeline with its reason, and the question is gone": async () => {
+    await page.goto(place(RUN, "decide"));
+    await page.getByRole("heading", { name: "4b failed 3 times in stage 2. How to go on?" }).waitFor();
+    await scene.decide(RUN, "fix_iterations:2", "retry", "It is a one-line fix");
+    await page.getByText("Nothing waits for a person").waitFor();
+    await show("Timeline");
+    const decided = page.locator(".timeline > li.decided").first();
+    await decided.getByText("Answered fix_iterations: retry").waitFor();
+    await decided.locator("blockquote", { hasText: "It is a one-line fix" }).waitFor();
   },
 
   "nothing is loaded from elsewhere, and no rule of the page is broken": () => {

@@ -243,7 +243,7 @@ export const scenarios = {
 
   "the workflow graph shows phases and gates, and is used with the keyboard": async ({ workbench, page }) => {
     await workbench.command("Phasekeeper: Show Workflow Graph");
-    const graph = workbench.graph;
+    const graph = workbench.runPage;
     await graph.locator(".phase.current").waitFor();
     assert.ok((await graph.locator(".phase").count()) >= 6);
     assert.ok((await graph.locator(".gate.failed").count()) >= 1);
@@ -258,6 +258,20 @@ export const scenarios = {
     await page.keyboard.press("Enter");
     await graph.locator(".phase.chosen").waitFor();
     assert.equal(await focused(), await graph.locator(".phase.chosen").getAttribute("data-id"));
+    await graph.locator(".gate.failed").first().click();
+    await graph.locator("#side .criteria", { hasText: "the review approves and nothing blocks" }).waitFor();
+    await graph.locator("#side").getByRole("button", { name: "Explain" }).waitFor();
+  },
+
+  "a person decides on the page of a run, and sees what it led to": async ({ workbench, page, folder }) => {
+    await workbench.command("View: Close All Editors");
+    await workbench.showSidebar();
+    const row = workbench.row("Runs", "A queue for each book");
+    await row.click({ button: "right" });
+    await page.locator(".monaco-menu .action-label", { hasText: "Open Run Page" }).first().click();
+    const shown = workbench.runPage;
+    await shown.getByRole("tab", { name: /^Decide/, selected: true }).waitFor();
+    console.log(await shown.locator("#page").innerText(), folder);
   },
 
   "a server that is killed is started again by itself, later each time, and rows stay open and selected": async ({
@@ -294,7 +308,7 @@ export const scenarios = {
     // A page keeps its state a few seconds after each change; a desktop window does so when it closes.
     await until(() => page.evaluate(keptGraph), "the workbench has kept what the graph shows");
     await page.reload();
-    await workbench.graph.locator(".phase.current", { hasText: "review" }).waitFor();
+    await workbench.runPage.locator(".phase.current", { hasText: "review" }).waitFor();
     await workbench.showSidebar();
     await workbench.row("Runs", "Reading lists").waitFor();
   },
@@ -302,7 +316,7 @@ export const scenarios = {
   "a light theme shows the same": async ({ workbench, page }) => {
     await workbench.command("Preferences: Toggle between Light/Dark Themes");
     await page.locator(".monaco-workbench.vs").waitFor();
-    await workbench.graph.locator(".phase.current").waitFor();
+    await workbench.runPage.locator(".phase.current").waitFor();
   },
 
   "high contrast, dark and light, has every colour of rows, which stands out, and borders around the graph's boxes":
@@ -317,7 +331,7 @@ export const scenarios = {
         const colours = await page.evaluate(rowColours);
         for (const [name, contrast] of Object.entries(colours))
           assert.ok(contrast > 3, `${name} has a contrast of ${contrast}`);
-        const box = workbench.graph.locator(".phase:not(.current, .chosen) rect").first();
+        const box = workbench.runPage.locator(".phase:not(.current, .chosen) rect").first();
         await until(() => box.evaluate(isBordered), "a box has the theme's border");
         await page.screenshot({ path: picture(`the-theme-${kind}`) });
       }
@@ -442,7 +456,7 @@ async function keptGraph() {
       stores.map((store) => done(database.transaction(store).objectStore(store).getAll())),
     );
     database.close();
-    if (values.flat().some((value) => /phasekeeper\.graph.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value))))
+    if (values.flat().some((value) => /phasekeeper\.page.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value))))
       return true;
   }
   return false;
