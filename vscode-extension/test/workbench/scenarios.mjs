@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { checked, FAILURE, HOURS, journal, REPORT, second, WRONG_HOURS } from "./files.mjs";
+import { checked, FAILURE, HOURS, journal, REPORT, second, WRONG_HOURS, writePlan } from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -263,15 +263,38 @@ export const scenarios = {
     await graph.locator("#side").getByRole("button", { name: "Explain" }).waitFor();
   },
 
-  "a person decides on the page of a run, and sees what it led to": async ({ workbench, page, folder }) => {
-    await workbench.command("View: Close All Editors");
-    await workbench.showSidebar();
-    const row = workbench.row("Runs", "A queue for each book");
-    await row.click({ button: "right" });
-    await page.locator(".monaco-menu .action-label", { hasText: "Open Run Page" }).first().click();
+  "a plan is approved on the page of its run, beside the plan, and the page shows what came of it": async ({
+    workbench,
+    page,
+    folder,
+  }) => {
+    const plan = await writePlan(folder, "holidays", "Holidays");
+    await workbench.row("Waiting for You", "Holidays").or(workbench.row("Runs", "Holidays")).first().waitFor();
+    await workbench.command("Phasekeeper: Open Run Page");
+    await workbench.pick("Holidays");
     const shown = workbench.runPage;
-    await shown.getByRole("tab", { name: /^Decide/, selected: true }).waitFor();
-    console.log(await shown.locator("#page").innerText(), folder);
+    await shown.getByRole("heading", { name: "Approve the plan?" }).waitFor();
+    await shown.locator(".documents .prose", { hasText: "A queue for each book" }).waitFor();
+    await page.screenshot({ path: picture("the-page-of-a-run-that-waits") });
+    const decide = shown.getByRole("button", { name: /^Decide/ });
+    assert.ok(await decide.isDisabled());
+    await shown.getByRole("radio", { name: "Implement it" }).check();
+    await shown.getByRole("textbox", { name: "Reason" }).fill("small enough for a holiday");
+    await decide.click();
+    await shown.getByText("Nothing waits for a person").waitFor();
+    await shown.getByRole("tab", { name: "Timeline" }).click();
+    await shown.locator("blockquote", { hasText: "small enough for a holiday" }).waitFor();
+    await page.screenshot({ path: picture("the-timeline-of-a-run") });
+    const answer = JSON.parse((await fs.readFile(journal(folder, "holidays"), "utf8")).trim().split("\n").at(-1));
+    assert.deepEqual([answer.option, answer.why, answer.channel], ["approve", "small enough for a holiday", "vscode"]);
+    await shown.getByRole("tab", { name: "Board" }).click();
+    await shown.locator(".task.ready", { hasText: "A queue for each book" }).getByRole("button").click();
+    await page.locator(".tab.active", { hasText: "01-queue.md" }).waitFor();
+    await workbench.command("View: Close All Editors");
+    await fs.rm(plan, { recursive: true });
+    await workbench.command("Phasekeeper: Show Workflow Graph");
+    await workbench.pick("Charge a fee");
+    await shown.locator(".phase.current").waitFor();
   },
 
   "a server that is killed is started again by itself, later each time, and rows stay open and selected": async ({
