@@ -50,7 +50,7 @@ def difference(before: str, after: str) -> Difference:
 def compared_paths(records: Sequence[Record], by_task: Collection[str]) -> tuple[str, ...]:
     """The report files that a timeline compares: those of the newest attempts and of the ones before."""
     paths: dict[str, None] = {}
-    for before, after in _compared(records, _attempts_before(records, by_task)):
+    for before, after in _compared_attempts(records, _attempts_before(records, by_task)):
         paths |= dict.fromkeys((str(before["path"]), str(after["path"])))
     return tuple(paths)
 
@@ -70,7 +70,7 @@ def timeline(
     """
     written = {each.path: each.mtime_ns for each in pending}
     before_of = _attempts_before(records, by_task)
-    compared = {id(after) for _, after in _compared(records, before_of)}
+    compared = {id(after) for _, after in _compared_attempts(records, before_of)}
     entries: list[dict[str, Any]] = []
     for entry in records[-MOST_ENTRIES:]:
         number, before = before_of.get(id(entry), (0, None))
@@ -130,7 +130,7 @@ def sentence_of(entry: Record) -> str:
     return saying(entry) if saying else f"{entry['kind']} {entry['phase']}".strip()
 
 
-def _answered(entry: Record) -> str:
+def _answer_sentence(entry: Record) -> str:
     options = entry["options"] if isinstance(entry["options"], list) else []
     texts = [
         each.get("text", "")
@@ -141,14 +141,14 @@ def _answered(entry: Record) -> str:
     return f"Answered {entry['question']}: {entry['option']}" + (f" ({said})" if said else "")
 
 
-def _started(entry: Record) -> str:
+def _start_sentence(entry: Record) -> str:
     if entry["phase"]:
         return f"{entry['phase']} started"
     return f"Started as {entry['workflow'] or 'a run'}"
 
 
 _SENTENCES: Mapping[str, Callable[[Record], str]] = {
-    RecordKind.START: _started,
+    RecordKind.START: _start_sentence,
     RecordKind.REPORT: lambda e: f"{e['phase']} reported: {e['outcome']}",
     RecordKind.TRANSITION: lambda e: (
         f"{e['phase']} skipped"
@@ -156,7 +156,7 @@ _SENTENCES: Mapping[str, Callable[[Record], str]] = {
         else f"{e['next'] or e['phase']} is to be done again"
     ),
     RecordKind.QUESTION: lambda e: f"Asked a person: {e['message'] or e['question']}",
-    RecordKind.ANSWER: _answered,
+    RecordKind.ANSWER: _answer_sentence,
     RecordKind.OVERRIDE: lambda e: f"Moved on to {e['next'] or e['phase']} against what the files said",
     RecordKind.CLAIM: lambda e: f"{e['task']} claimed",
     RecordKind.RELEASE: lambda e: f"{e['task']} given back",
@@ -197,7 +197,7 @@ def _number(attempt: tuple[int, Record]) -> int:
     return attempt[0]
 
 
-def _compared(records: Sequence[Record], before_of: _Attempts) -> list[tuple[Record, Record]]:
+def _compared_attempts(records: Sequence[Record], before_of: _Attempts) -> list[tuple[Record, Record]]:
     """(attempt before, attempt) of the newest that have a report file of their own."""
     pairs = (
         (before, entry)

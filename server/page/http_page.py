@@ -63,7 +63,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     status: int
     body: bytes = b""
     kind: str = "text/plain"
@@ -102,10 +102,10 @@ class HttpPage:
         try:
             answer = refused or await self._answer(request, receive)
         except UsageError as error:
-            answer = Answer(404, str(error).encode())
+            answer = HttpResponse(404, str(error).encode())
         except Exception:
             _log.exception("%s could not be answered", path)
-            answer = Answer(500, b"this could not be answered; the server's log says why")
+            answer = HttpResponse(500, b"this could not be answered; the server's log says why")
         await _respond(send, answer, with_body=request.method != "HEAD")
 
     def close(self) -> None:
@@ -115,54 +115,58 @@ class HttpPage:
 
     # ---- who asks
 
-    def _refusal(self, request: _Request) -> Answer | None:
+    def _refusal(self, request: _Request) -> HttpResponse | None:
         """Why a request is not answered at all, the outer reasons first."""
         if request.single("host") not in self._hosts:
-            return Answer(421, b"this is no host of this machine")
+            return HttpResponse(421, b"this is no host of this machine")
         origin, is_exchange = request.single("origin"), request.path == "/page/session"
         if origin not in self._origins and (origin is not None or is_exchange):
-            return Answer(403, b"this is another origin")
+            return HttpResponse(403, b"this is another origin")
         if request.path in _ASSETS:
             return None if request.method in ("GET", "HEAD") else _WRONG_METHOD
         if request.single("sec-fetch-site") not in (None, "same-origin", "none"):
-            return Answer(403, b"another site asks")
+            return HttpResponse(403, b"another site asks")
         if is_exchange:
             return None if request.method == "POST" else _WRONG_METHOD
         if not self.sessions.is_open(request.single("cookie") or ""):
-            return Answer(
+            return HttpResponse(
                 401, b"no session: use the link that `phasekeeper serve --http` shows, or its token"
             )
         return None if request.method in ("GET", "HEAD") else _WRONG_METHOD
 
     # ---- answers
 
-    async def _answer(self, request: _Request, receive: Receive) -> Answer:
+    async def _answer(self, request: _Request, receive: Receive) -> HttpResponse:
         if request.path in _ASSETS:
             name, kind = _ASSETS[request.path]
-            return Answer(200, await asyncio.to_thread(_asset, name), kind)
+            return HttpResponse(200, await asyncio.to_thread(_asset, name), kind)
         if request.path == "/page/session":
             cookie = self.sessions.exchange(await _short_body(receive))
             return (
-                Answer(204, headers={"set-cookie": cookie}) if cookie else Answer(401, b"this lets nobody in")
+                HttpResponse(204, headers={"set-cookie": cookie})
+                if cookie
+                else HttpResponse(401, b"this lets nobody in")
             )
         if request.path == "/page/runs":
             boards = [self._engine.board(root) for root in self._open_roots()]
             return _json_answer(await asyncio.to_thread(_runs, boards))
         if request.path == "/page/run":
             return await self._run(request.query)
-        return Answer(404, b"there is no such page")
+        return HttpResponse(404, b"there is no such page")
 
-    async def _run(self, query: Mapping[str, str]) -> Answer:
+    async def _run(self, query: Mapping[str, str]) -> HttpResponse:
         run = query.get("run", "")
         root = next((root for root in self._open_roots() if str(root) == query.get("root")), None)
         if root is None:
-            return Answer(404, b"this root is not served: `phasekeeper serve FOLDER --http PORT` serves one")
+            return HttpResponse(
+                404, b"this root is not served: `phasekeeper serve FOLDER --http PORT` serves one"
+            )
         await self._engine.look_again(root, run)
         if run not in self._engine.board(root).runs:
-            return Answer(404, b"this run is not there any more")
+            return HttpResponse(404, b"this run is not there any more")
         async with self._reading:
             data = await asyncio.to_thread(read_run_page, root, run)
-        return _json_answer(data) if data else Answer(404, b"this run is not there any more")
+        return _json_answer(data) if data else HttpResponse(404, b"this run is not there any more")
 
     def _open_roots(self) -> list[Path]:
         """The served roots in order, as far as they are open."""
@@ -171,7 +175,7 @@ class HttpPage:
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         if len(self._streams) >= MOST_STREAMS:
-            await _respond(send, Answer(503, b"too many pages are open"))
+            await _respond(send, HttpResponse(503, b"too many pages are open"))
             return
         stream = ChangeStream(self._engine, self._open_roots)
         self._streams.add(stream)
@@ -188,7 +192,7 @@ class HttpPage:
             self._streams.discard(stream)
 
 
-_WRONG_METHOD = Answer(405, b"this page is read-only")
+_WRONG_METHOD = HttpResponse(405, b"this page is read-only")
 
 
 class _Request(NamedTuple):
@@ -226,8 +230,10 @@ def _runs(boards: Iterable[RootBoard]) -> dict[str, Any]:
     return {"roots": roots}
 
 
-def _json_answer(data: Mapping[str, Any]) -> Answer:
-    return Answer(200, json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"), "application/json")
+def _json_answer(data: Mapping[str, Any]) -> HttpResponse:
+    return HttpResponse(
+        200, json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"), "application/json"
+    )
 
 
 async def _short_body(receive: Receive) -> str:
@@ -242,7 +248,7 @@ async def _short_body(receive: Receive) -> str:
             return body.decode("utf-8", "replace").strip()
 
 
-async def _respond(send: Send, answer: Answer, *, with_body: bool = True) -> None:
+async def _respond(send: Send, answer: HttpResponse, *, with_body: bool = True) -> None:
     kind = {"content-type": f"{answer.kind}; charset=utf-8"} if answer.body else {}
     length = {"content-length": str(len(answer.body))} if answer.status != 204 else {}
     headers = _raw_headers({**_HEADERS, **kind, **length, **answer.headers})

@@ -21,11 +21,11 @@ async def page(connection: Connection, params: Any) -> Any:
     data = await asyncio.to_thread(read_run_page, view.root, evaluation.run)
     if data is None:
         return None
-    unsaved = _unsaved(connection, view, evaluation)
+    unsaved = _unsaved_paths(connection, view, evaluation)
     return await asyncio.to_thread(encode_json, lambda: data | {"unsaved": unsaved})
 
 
-def _unsaved(connection: Connection, view: RootView, evaluation: Evaluation) -> list[str]:
+def _unsaved_paths(connection: Connection, view: RootView, evaluation: Evaluation) -> list[str]:
     """The files of the run that the editor holds other texts of."""
     return [path for each, path in connection.documents_of(view) if each.changed and path in evaluation.reads]
 
