@@ -269,6 +269,7 @@ export const scenarios = {
     folder,
   }) => {
     const plan = await writePlan(folder, "holidays", "Holidays");
+    await workbench.command("View: Close All Editors");
     await workbench.row("Waiting for You", "Holidays").or(workbench.row("Runs", "Holidays")).first().waitFor();
     await workbench.command("Phasekeeper: Open Run Page");
     await workbench.pick("Holidays");
