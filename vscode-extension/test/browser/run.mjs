@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { BOUND_MS, openBrowser, until } from "../workbench/rig.mjs";
+import { BOUND_MS, openBrowser } from "../workbench/rig.mjs";
 import { makeScene, RUN, serve } from "./scene.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
