@@ -117,7 +117,8 @@ def _documents(trace: EvaluationTrace, question: QuestionState) -> list[tuple[st
     """(path, why it stands there) of the files that a person looks at to answer, the most telling first."""
     files: dict[str, str] = {}
     for path, role in _candidates(trace, question):
-        files.setdefault(path, role)
+        if path:
+            files.setdefault(path, role)
     if not files:
         files = {each.path: "evidence" for each in trace.evaluation.suggestion.evidence if each.path}
     return list(files.items())[:MOST_DOCUMENTS]
@@ -131,12 +132,9 @@ def _candidates(trace: EvaluationTrace, question: QuestionState) -> Iterator[tup
         for path in artifact.paths or (artifact.path,):
             yield path, "asked about"
     for entry in reversed(question.history):
-        if path := str(entry.get("path") or ""):
-            yield path, f"report of {entry.get('phase') or 'it'}"
-    for name in question.tasks[:_MOST_TASK_FILES] if plan else ():
-        task = plan.task(name) if plan else None
-        if task is not None and task.path:
-            yield task.path, f"task {task.id}"
+        yield str(entry.get("path") or ""), f"report of {entry.get('phase') or 'it'}"
+    tasks = map(plan.task, question.tasks[:_MOST_TASK_FILES]) if plan else ()
+    yield from ((task.path, f"task {task.id}") for task in tasks if task)
 
 
 def _document(path: str, role: str, texts: PageTexts) -> dict[str, Any]:

@@ -114,15 +114,14 @@ def test_beside_a_question_about_no_file_stands_the_evidence_for_it() -> None:
 
 def test_beside_an_escalation_stand_its_reports_the_newest_first_and_the_files_of_its_tasks() -> None:
     fails = [
-        {**report("4b", "fail"), "path": f"{RUN}/reports/{number}.md", "tasks": ["LF-1"]}
-        for number in (1, 2, 3)
+        {**report("4b", "fail"), "path": f"{RUN}/reports/{number}.md", "tasks": ["LF-1"]} for number in (1, 2)
     ]
     plan = PLAN.replace("[x]", "[ ]")
-    trace = plan_trace({**report("4a", "complete"), "task": "LF-1"}, *fails, plan=plan)
+    trace = plan_trace({**report("4a", "complete"), "task": "LF-1"}, report("4b", "fail"), *fails, plan=plan)
     (decision,) = page(trace)["decisions"]
     assert decision["question"] == "fix_iterations:1"
     roles = [(each["path"].removeprefix(f"{RUN}/"), each["role"]) for each in decision["documents"]]
-    reports = [(f"reports/{number}.md", "report of 4b") for number in (3, 2, 1)]
+    reports = [(f"reports/{number}.md", "report of 4b") for number in (2, 1)]
     assert roles == [*reports, ("01-fees.md", "task LF-1")]
     assert decision["background"][0] == "tasks: LF-1"
 
