@@ -90,10 +90,10 @@ extension-test:
 	@if ! { $(HAVE_NODE); }; then \
 		echo "not run: the extension's tests need Node 20 or newer and npm"; test -z "$(REQUIRE_ALL)"; \
 	elif [ -n "$(REQUIRE_ALL)" ] || { [ -e "$(RIG)/ready" ] && command -v chromium >/dev/null; }; then \
-		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed rig vsix && cd $(EXTENSION) && npm test && npm run --silent test:workbench; \
+		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed rig vsix && cd $(EXTENSION) && npm test && npm run --silent test:browser && npm run --silent test:workbench; \
 	else \
 		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm test && \
-		echo "not run: the extension's workbench tests need chromium and \`make rig\`"; \
+		echo "not run: the tests in a browser and in the workbench need chromium and \`make rig\`"; \
 	fi
 
 rig:

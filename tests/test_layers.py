@@ -34,9 +34,11 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/plans/records": "formats markdown vfs plans",
-    "orchestration/rendering": "expressions journal definition result decision evaluation",
     "orchestration/updates": (
         "expressions formats vfs journal plans definition result snapshot decision evaluation"
+    ),
+    "orchestration/rendering": (
+        "expressions journal plans definition result snapshot decision evaluation updates"
     ),
     "tools": "ENGINE",
     "tools/assistant": "ENGINE",
@@ -52,6 +54,7 @@ DIRECTIONS: dict[str, str] = {
     "server/watch": "ENGINE disk",
     "server/live": "ENGINE disk checks cache watch workspace",
     "server/fence": "ENGINE TOOLS connector disk store workspace",
+    "server/page": "ENGINE TOOLS workspace live",
     "server/hub": "ENGINE connector cache workspace live",
     "server/terminal": "ENGINE TOOLS hub",
     "server/cli": "ENGINE TOOLS connector disk store workspace live hub terminal",
@@ -60,7 +63,7 @@ DIRECTIONS: dict[str, str] = {
     "server/lsp/view": "ENGINE disk workspace live",
     "server/lsp/features": "ENGINE TOOLS workspace lsp/definitions lsp/view",
     "server/lsp/session": "ENGINE disk workspace live lsp/view",
-    "server/lsp/requests": "ENGINE TOOLS disk checks workspace live lsp/view lsp/features lsp/session",
+    "server/lsp/requests": "ENGINE TOOLS disk checks page workspace live lsp/view lsp/features lsp/session",
     "server/lsp": "live lsp/view lsp/features lsp/session lsp/requests",
     "server/mcp": "ENGINE TOOLS disk checks fence workspace live",
 }

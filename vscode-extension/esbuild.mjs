@@ -1,6 +1,7 @@
-// Bundles the extension (one file for Node) and the graph's script (one file for its webview).
-import { readFile, writeFile } from "node:fs/promises";
+// Bundles the extension (one file for Node) and the page of a run (a script and a style sheet for its panel).
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
+import { pageBundle } from "./page-bundle.mjs";
 import { withPictures } from "./readme.mjs";
 
 const production = process.argv.includes("--production");
@@ -15,14 +16,8 @@ await build({
   target: "node20",
   external: ["vscode"],
 });
-await build({
-  ...common,
-  entryPoints: ["src/graph/webview.ts"],
-  outfile: "dist/graph.js",
-  platform: "browser",
-  format: "iife",
-  target: "es2022",
-});
+await mkdir("dist", { recursive: true });
+for (const [name, text] of await pageBundle()) await writeFile(`dist/${name}`, text);
 if (production) await writeFile("dist/README.md", await withPictures(await readFile("README.md", "utf8")));
 if (process.argv.includes("--tests"))
   await build({

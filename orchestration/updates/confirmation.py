@@ -70,9 +70,43 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
     return Confirmation(title, (run, phase, *lines))
 
 
-def _answer(
-    trace: EvaluationTrace, question: QuestionState, command: Command, now: datetime, reason: Iterable[str]
-) -> Iterator[str]:
+class OptionOutcome(NamedTuple):
+    """An option of an open question, and what follows from it: the line of how the run would stand then.
+
+    `signed` are the lines of the files that would be signed with it. Where it is not possible now, `possible`
+    is false and `outcome` says why.
+    """
+
+    id: str
+    text: str
+    signed: tuple[str, ...]
+    outcome: str
+    possible: bool
+
+
+def option_outcomes(
+    trace: EvaluationTrace, question: QuestionState, command: Command, now: datetime
+) -> Iterator[OptionOutcome]:
+    """Every option of a question, in order, as `command` with it would end. Cost: one evaluation each."""
+    for option in question.options:
+        signed = tuple(_signed_lines(trace, question)) if option.id == PROPOSED else ()
+        try:
+            line, possible = (
+                _afterwards(propose(trace, command._replace(option=option.id), now).evaluation),
+                True,
+            )
+        except CommandRefused as error:
+            line, possible = f"not possible now: {error}", False
+        yield OptionOutcome(option.id, option.text, signed, line, possible)
+
+
+def answer_command(question: QuestionState) -> Command:
+    """The answer to a question as far as it is known before a person has chosen and typed a reason."""
+    return Command(kind="answer", question=question.id, why=_UNTYPED_REASON)
+
+
+def background(trace: EvaluationTrace, question: QuestionState) -> Iterator[str]:
+    """Lines of what led to a question: its tasks, what was loosened, the failures before it."""
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
     state, is_definition = trace.facts.snapshot.state, question.id == DEFINITION
@@ -85,6 +119,12 @@ def _answer(
     for entry in question.history[-MOST_HISTORY:]:
         what = f"{entry.get('phase', '')} {entry.get('outcome', '')}".strip()
         yield ": ".join(filter(None, ("before", what, str(entry.get("message", "")))))
+
+
+def _answer(
+    trace: EvaluationTrace, question: QuestionState, command: Command, now: datetime, reason: Iterable[str]
+) -> Iterator[str]:
+    yield from background(trace, question)
     if command.option:
         proposal = propose(trace, command, now)
         text = next((f" ({option.text})" for option in question.options if option.id == command.option), "")
@@ -94,14 +134,10 @@ def _answer(
         yield from reason
         yield _afterwards(proposal.evaluation)
         return
-    for option in question.options:
+    for option in option_outcomes(trace, question, command, now):
         yield f"- {option.id}: {option.text}"
-        if option.id == PROPOSED:
-            yield from _signed_lines(trace, question)
-        try:
-            yield f"  {_afterwards(propose(trace, command._replace(option=option.id), now).evaluation)}"
-        except CommandRefused as error:
-            yield f"  not possible now: {error}"
+        yield from option.signed
+        yield f"  {option.outcome}"
 
 
 def _file_lines(trace: EvaluationTrace, path: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Assistants over HTTP on this machine's loopback, for those that cannot start a process.
+"""Assistants, and the page of runs in a browser, over HTTP on this machine's loopback.
 
 The token is made once and kept, so that what is configured with it goes on working.
 """
@@ -34,8 +34,10 @@ _MIN_TOKEN = 16
 
 
 @asynccontextmanager
-async def serve_http(hub: Hub, port: int) -> AsyncIterator[str]:
-    """Serve assistants on a port, 0 for any, while the context lasts; gives a sentence that says where.
+async def serve_http(hub: Hub, port: int) -> AsyncIterator[tuple[str, str]]:
+    """Serve assistants and browsers on a port, 0 for any, while the context lasts.
+
+    Gives a sentence for each that says where; that for browsers has a link which lets one in once.
 
     A server has one such port at most. Raises UsageError when that cannot be. At the end requests that are
     under way are given a moment.
@@ -55,7 +57,8 @@ async def serve_http(hub: Hub, port: int) -> AsyncIterator[str]:
 
     try:
         app = (await hub.assistants()).http_app(port, token)
-        server = await asyncio.to_thread(_make_server, app)
+        page = await hub.page(port, token, app)
+        server = await asyncio.to_thread(_make_server, page)
         serving = asyncio.ensure_future(server.serve(sockets=[sock]))
         serving.add_done_callback(on_end)
         while not (server.started or serving.done()):
@@ -72,8 +75,10 @@ async def serve_http(hub: Hub, port: int) -> AsyncIterator[str]:
         why = f"{type(error).__name__}: {error}; `phasekeeper doctor` says where the log is"
         raise UsageError(f"assistants cannot be served at {url}, {why}") from None
     try:
-        yield f"assistants reach {url} with the bearer token in {path}"
+        link = f"http://127.0.0.1:{port}/#{page.sessions.new_ticket()}"
+        yield f"assistants reach {url} with the bearer token in {path}", f"a browser is let in once: {link}"
     finally:
+        page.close()
         server.should_exit = True
         # How it ended was told when it did.
         await asyncio.wait([serving])

@@ -158,6 +158,11 @@ class Hub:
             self._assistants = package.McpServer(self.engine, lambda: list(+self.served_roots))
         return self._assistants
 
+    async def page(self, port: int, token: str, otherwise: Any) -> Any:
+        """The application that shows runs to browsers, in front of another."""
+        package = await self._import("page.http_page")
+        return package.HttpPage(self.engine, lambda: list(+self.served_roots), port, token, otherwise)
+
     def _remove_client(self, client: Client) -> None:
         self.clients.pop(client.number, None)
         if client.kind not in _QUESTIONS:

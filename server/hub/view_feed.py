@@ -122,7 +122,8 @@ class _ViewFeed:
                 if http is not None:
                     from .http_listener import serve_http
 
-                    self._write(sentence=await stack.enter_async_context(serve_http(self._hub, http)))
+                    for sentence in await stack.enter_async_context(serve_http(self._hub, http)):
+                        self._write(sentence=sentence)
             except UsageError as error:
                 await self._send(error=str(error))
                 return

@@ -16,6 +16,9 @@ Requests:
     phasekeeper/recent   {limit}                       {events: [record + {root, run}]}, of all journals, the
                                                        newest `limit`, the newest first
     phasekeeper/graph    {root, run}                   {mermaid, phases, edges, gates}, null without the run
+    phasekeeper/page     {root, run}                   the value of `rendering/run_page.py`, of the files on
+                                                       disk, with `unsaved`: [path] of which the editor
+                                                       holds other texts; null without the run
 Requests that write; refused (-32803, with the reason) unless the connection is trusted:
     phasekeeper/report   {root, run, step, outcome, tasks?, stage?, summary?, next?, failed?, manual?, data?}
     phasekeeper/claim    {root, run, task, who}        phasekeeper/release likewise

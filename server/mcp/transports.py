@@ -17,6 +17,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import ValidationError
 
+from ..loopback import loopback_hosts, loopback_origins
+
 _log = logging.getLogger(__name__)
 
 LINE_LIMIT = 4 << 20
@@ -36,11 +38,10 @@ def secured_app(server: Server[Any], port: int, token: str) -> App:
     """The ASGI application of a server at `/mcp`, for 127.0.0.1:`port`. Every request needs `token`."""
     if len(token) < 16:
         raise ValueError("a token needs at least 16 characters")
-    names = ("127.0.0.1", "localhost", "[::1]")
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[f"{name}:{port}" for name in names],
-        allowed_origins=[f"http://{name}:{port}" for name in names],
+        allowed_hosts=loopback_hosts(port),
+        allowed_origins=loopback_origins(port),
     )
     app = server.streamable_http_app(
         transport_security=security,

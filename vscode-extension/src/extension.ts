@@ -6,9 +6,9 @@ import { activeFile, filePath, isSameRun } from "./commands/pick";
 import { registerRecords } from "./commands/show";
 import { offerInstall, reportUnusable } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
-import { GraphPanels } from "./graph/panel";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
+import { RunPages } from "./page/panel";
 import { keyOf } from "./protocol";
 import { oneLine } from "./sanitize";
 import { Client } from "./server/client";
@@ -44,16 +44,16 @@ export function activate(context: vscode.ExtensionContext): Api {
   const session: Session = { context, output, store, client, evaluations };
   const list = new RunListOptions(context.workspaceState);
   const trees = treesOf(session, list);
-  const graphs = new GraphPanels(session);
+  const pages = new RunPages(session);
   const mcp = registerMcpProvider(session);
   context.subscriptions.push(
     output,
     client,
-    graphs,
+    pages,
     ...Object.values(trees),
     new PlanDecorations(session),
     list,
-    ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, graphs, installation }),
+    ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, pages, installation }),
     registerRecords(),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),

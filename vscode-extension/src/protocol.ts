@@ -6,6 +6,7 @@
  */
 
 import type * as schema from "./generated/evaluation";
+import type { RunPage } from "./page/model";
 
 /** What comes from the server is never changed here. */
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
@@ -181,6 +182,7 @@ export interface Requests {
   "phasekeeper/history": [RunName & { limit: number }, { readonly events: readonly Recorded[] }];
   "phasekeeper/recent": [{ limit: number }, { readonly events: readonly (Recorded & RunName)[] }];
   "phasekeeper/graph": [RunName, Graph | null];
+  "phasekeeper/page": [RunName, RunPage | null];
   "phasekeeper/report": [RunName & Report, Written];
   "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
   "phasekeeper/release": [RunName & { task: string; who: string }, Written];

@@ -18,6 +18,14 @@ export function oneLine(text: string, limit = LIMIT): string {
   return line.length <= limit ? line.join("") : `${line.slice(0, limit - 1).join("")}…`;
 }
 
+/** `text` as it is, on its lines, with everything unseen made visible; for places that draw text and nothing else. */
+export const visibleText = (text: string): string =>
+  text
+    .replace(/\r\n?/g, "\n")
+    .replace(INVISIBLE, (character) =>
+      character === "\n" || character === "\t" ? character : escapeCharacter(character),
+    );
+
 function escapeCharacter(character: string): string {
   return `\\u{${character.codePointAt(0)!.toString(16)}}`;
 }

@@ -9,7 +9,8 @@ from typing import Any
 
 from ....orchestration.definition.model import Workflow
 from ....orchestration.findings import Severity
-from ....orchestration.rendering.mermaid import mermaid_diagram, phase_arrows
+from ....orchestration.rendering.mermaid import mermaid_diagram
+from ....orchestration.rendering.run_graph import run_graph
 from ....orchestration.result.values import Evaluation, as_json
 from ...live.boards import RootBoard, RootChange
 from ..view.pages import MOST_RUNS, RunCounts, counts_of, page_of, run_around
@@ -113,17 +114,5 @@ def merge_changes(before: RootChange, after: RootChange) -> RootChange:
 
 
 def graph_json(workflow: Workflow, evaluation: Evaluation) -> dict[str, Any]:
-    """A run as a graph: phases with their states, edges between them, gates; and the same as Mermaid."""
-    whole = as_json(replace(evaluation, plan=None, notes=()))
-    outcomes = {phase.id: list(phase.outcomes) for phase in workflow.phases.values()}
-    return {
-        "mermaid": mermaid_diagram(workflow, evaluation),
-        "phases": [
-            {"id": p.id, "title": p.title, "state": p.state, "outcomes": outcomes[p.id]}
-            for p in evaluation.phases
-        ],
-        "edges": [
-            {"from": start, "to": end, "because": because} for start, end, because in phase_arrows(workflow)
-        ],
-        "gates": whole["gates"],
-    }
+    """A run as a graph, and the same as Mermaid."""
+    return {"mermaid": mermaid_diagram(workflow, evaluation), **run_graph(workflow, evaluation)}

@@ -479,8 +479,9 @@ def test_serving_over_http_that_fails_is_told_and_is_not_said_to_be(home, monkey
                 with pytest.raises(UsageError, match="cannot be served at http"):
                     await http_listener.serve_http(hub, 0).__aenter__()
             assert "http" not in hub.about
-            async with http_listener.serve_http(hub, 0) as sentence:
-                assert sentence.startswith("assistants reach")
+            async with http_listener.serve_http(hub, 0) as (assistants, browser):
+                assert assistants.startswith("assistants reach")
+                assert browser.startswith("a browser is let in once: http://127.0.0.1:")
         finally:
             await hub.stop()
 

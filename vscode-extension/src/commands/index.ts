@@ -1,9 +1,10 @@
 /** The commands of the palette, the trees and the notifications. */
 
 import * as vscode from "vscode";
-import type { GraphPanels } from "../graph/panel";
 import { nameOf, type RunName } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
+import type { Tab } from "../page/model";
+import type { RunPages } from "../page/panel";
 import type { InstallTarget } from "../server/installation";
 import type { Session } from "../session";
 import type { Row, Subject } from "../views/row";
@@ -37,7 +38,7 @@ interface Parts {
   readonly next: Tree;
   readonly runs: Tree;
   readonly list: RunListOptions;
-  readonly graphs: GraphPanels;
+  readonly pages: RunPages;
   readonly installation: InstallTarget;
 }
 
@@ -63,7 +64,8 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     releaseTask: (subject) => release(session, subject),
     runCheck: (subject) => runChecks(session, subject),
     copyPrompt: (subject) => copyPrompt(session, subject),
-    showGraph: (subject) => showGraph(session, parts.graphs, subject),
+    openPage: (subject) => openPage(session, parts.pages, subject),
+    showGraph: (subject) => openPage(session, parts.pages, subject, "graph"),
     installServer: () => installServer(session, parts.installation),
     choosePython: () => choosePython(),
     restartServer: () => session.client.restartByUser(),
@@ -122,8 +124,8 @@ async function reportFailure(session: Session, act: unknown): Promise<void> {
   }
 }
 
-async function showGraph(session: Session, graphs: GraphPanels, subject: Partial<Subject>): Promise<void> {
+async function openPage(session: Session, pages: RunPages, subject: Partial<Subject>, tab?: Tab): Promise<void> {
   const focused = subject.run === undefined && activeFile() ? focusedRun(session.store.state, activeFile()) : undefined;
-  const run = await chooseRun(session, focused ?? subject, "The workflow of which run?", () => true);
-  if (run) graphs.show(nameOf(run), titleOf(run));
+  const run = await chooseRun(session, focused ?? subject, "The page of which run?", () => true);
+  if (run) pages.show(nameOf(run), titleOf(run), tab);
 }

@@ -1,24 +1,43 @@
-/** The graph of one run as its webview shows it, and the messages between the two. */
+/** The graph of one run as it is drawn. */
 
-import type { Evaluation, Graph, Recorded } from "../protocol";
+import type { Evaluation, Gate, Graph } from "../protocol";
 import { oneLine } from "../sanitize";
-import { stepSentence } from "../views/next";
-import { recordLabel } from "../views/recent";
-import { gateLabel, titleOf } from "../views/runs";
 import { layout, type Layout } from "./layout";
 
 export interface Details {
   readonly title: string;
   readonly summary: string;
+  /** What a gate asks for. */
+  readonly criteria: readonly { readonly text: string; readonly met: boolean | null }[];
   readonly gates: readonly string[];
+  readonly checks: readonly string[];
   readonly leads: readonly string[];
   readonly produces: readonly string[];
 }
 
+const GATE: Readonly<Record<Gate["status"], string>> = {
+  passed: "passed",
+  failed: "failed",
+  open: "not passed yet",
+  waived: "waived by a person",
+  "not-reached": "not reached",
+};
+
+const gateLabel = (gate: Gate): string => `${oneLine(gate.title || gate.id, 80)}: ${GATE[gate.status]}`;
+
+const gateDetails = (gate: Gate): Details => ({
+  title: `Gate ${gate.id === gate.title ? "" : `${oneLine(gate.id)}: `}${oneLine(gate.title || gate.id)}`,
+  summary: [GATE[gate.status], oneLine(gate.restsOn)].filter(Boolean).join(", "),
+  criteria: gate.criteria,
+  gates: [],
+  checks: gate.checks.map((check) => oneLine(check.phrase)),
+  leads: gate.inForce
+    ? gate.forbidden.map((entry) => `not now: ${oneLine(entry.action)} (${oneLine(entry.because)})`)
+    : [],
+  produces: [],
+});
+
 export interface Picture {
-  readonly root: string;
-  readonly run: string;
-  readonly title: string;
   readonly summary: string;
   readonly layout: Layout;
   /** By id: what a gate is, and how it stands. */
@@ -29,45 +48,40 @@ export interface Picture {
   readonly recentWays: readonly string[];
   /** Ids in the order of the keyboard; gates as "gate:ID". */
   readonly order: readonly string[];
+  /** By id, gates as in `order`. */
   readonly details: Readonly<Record<string, Details>>;
-  readonly recent: readonly string[];
 }
 
-/** A picture, or why the one that is shown is not how the run stands now. */
-export type ToWebview = { readonly picture: Picture } | { readonly stale: string };
+/** A record, as far as it tells where the run was. */
+interface Event {
+  readonly phase?: string;
+}
 
-export type FromWebview = { readonly kind: "ready" } | { readonly kind: "gate"; readonly gate: string };
-
-const MAX_RECORDS = 8;
 const MAX_WAYS = 3;
 
-export function pictureOf(run: Evaluation, graph: Graph, events: readonly Recorded[]): Picture {
+/** `events` are in their order, the oldest first. */
+export function pictureOf(run: Evaluation, graph: Graph, events: readonly Event[]): Picture {
   const current = run.currentPhase ?? undefined;
   const next = run.suggestion.suggestedNext;
   return {
-    root: run.root,
-    run: run.run,
-    title: `${titleOf(run)} · ${oneLine(run.workflow)}`,
-    summary: `${current ? `In ${oneLine(current)}` : oneLine(run.status)}. ${stepSentence(run.suggestion)}`,
+    summary: `${current ? `In ${oneLine(current)}` : oneLine(run.status)}. ${oneLine(run.suggestion.phrase)}`,
     layout: layout(graph),
     gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(gate)])),
     current,
     suggested: current && next && next !== current ? `${current}\n${next}` : undefined,
     recentWays: transitions(graph, events, current).slice(-MAX_WAYS),
     order: graph.phases.flatMap((phase) => [phase.id, ...gatesAfter(graph, phase.id).map((gate) => `gate:${gate.id}`)]),
-    details: Object.fromEntries(graph.phases.map((phase) => [phase.id, detailsOf(run, graph, phase.id)])),
-    recent: events.filter(isStep).slice(-MAX_RECORDS).reverse().map(recordLabel),
+    details: Object.fromEntries([
+      ...graph.phases.map((phase) => [phase.id, detailsOf(run, graph, phase.id)] as const),
+      ...graph.gates.map((gate) => [`gate:${gate.id}`, gateDetails(gate)] as const),
+    ]),
   };
 }
-
-/** Claims and questions move no run. */
-const isStep = ({ kind }: Recorded): boolean =>
-  !["claim", "release", "question", "verified", "refused"].includes(kind ?? "");
 
 const gatesAfter = (graph: Graph, phase: string): Graph["gates"] => graph.gates.filter((gate) => gate.after === phase);
 
 /** The ways between the phases that were reported, one after the other, as far as a rule leads there. */
-function transitions(graph: Graph, events: readonly Recorded[], current: string | undefined): string[] {
+function transitions(graph: Graph, events: readonly Event[], current: string | undefined): string[] {
   const known = new Set(graph.phases.map((phase) => phase.id));
   const phases = [...events.map((event) => event.phase ?? ""), current ?? ""].filter((phase) => known.has(phase));
   const steps = phases.slice(1).map((phase, at) => `${phases[at]}\n${phase}`);
@@ -82,12 +96,9 @@ function detailsOf(run: Evaluation, graph: Graph, id: string): Details {
   return {
     title: title === id ? oneLine(id) : `${oneLine(id)}: ${oneLine(title)}`,
     summary: `${phase?.state ?? "unknown"}${agents}`,
-    gates: gatesAfter(graph, id).flatMap((gate) => [
-      gateLabel(gate),
-      ...gate.criteria.map(
-        (criterion) => `${criterion.met === null ? "?" : criterion.met ? "✓" : "✗"} ${oneLine(criterion.text)}`,
-      ),
-    ]),
+    criteria: [],
+    gates: gatesAfter(graph, id).map(gateLabel),
+    checks: [],
     leads: graph.edges
       .filter((edge) => edge.from === id)
       .map((edge) => `${oneLine(edge.to)}${edge.because ? `: ${oneLine(edge.because)}` : ""}`),

@@ -34,12 +34,12 @@ test.each(MARK_KINDS)("the mark of a task that is %s can be read in light, dark 
   }
 });
 
-test("rows and graph have colours of ours alone, which have a value in each kind of theme", () => {
+test("rows and page have colours of ours alone, which have a value in each kind of theme", () => {
   const ours = new Set(manifest.contributes.colors.map(({ id }) => id));
   expect(ours).toEqual(new Set([rows.GOOD, rows.BAD, rows.WAITING, rows.FAINT, rows.NOW]));
   for (const { defaults } of manifest.contributes.colors)
     expect(Object.keys(defaults).sort()).toEqual(["dark", "highContrast", "highContrastLight", "light"]);
-  const css = text("media/graph.css");
+  const css = text("src/page/page.css");
   expect(css).not.toMatch(/--vscode-(charts|testing|list-warning)/);
   for (const [, name] of css.matchAll(/--vscode-(phasekeeper-\w+)/g)) expect(ours).toContain(name!.replace("-", "."));
 });

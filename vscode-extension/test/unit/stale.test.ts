@@ -4,23 +4,23 @@ import { nameOf } from "../../src/protocol";
 import { gate, question, ROOT, stateWith, summary } from "./fixtures";
 
 vi.mock("vscode", () => ({}));
-const { staleGraph } = await import("../../src/graph/panel");
+const { stalePage } = await import("../../src/page/panel");
 const { badgeOf } = await import("../../src/views/badges");
 const name = nameOf(summary());
 
-test("the graph of a run that is gone, or that no server tells of, says so", () => {
-  expect(staleGraph(stateWith([summary()]), name)).toBeUndefined();
-  expect(staleGraph(INITIAL, name)).toContain("the server is not running");
-  expect(staleGraph(stateWith([summary({ run: "tasks/renamed" })]), name)).toContain("not there any more");
+test("the page of a run that is gone, or that no server tells of, says so", () => {
+  expect(stalePage(stateWith([summary()]), name)).toBeUndefined();
+  expect(stalePage(INITIAL, name)).toContain("The server is not running");
+  expect(stalePage(stateWith([summary({ run: "tasks/renamed" })]), name)).toContain("not there any more");
 });
 
 test("a run that stands on another page, and a root that is still to come, are not said to be gone", () => {
   const counts = { runs: 9, going: 9, questions: 0 };
   const root = { root: ROOT, version: 1, runs: [], counts, next: "1 a" };
   expect(
-    staleGraph(reduce(stateWith([]), { kind: "board", board: { version: 1, roots: [root] } }), name),
+    stalePage(reduce(stateWith([]), { kind: "board", board: { version: 1, roots: [root] } }), name),
   ).toBeUndefined();
-  expect(staleGraph(stateWith([]), name)).toBeUndefined();
+  expect(stalePage(stateWith([]), name)).toBeUndefined();
 });
 
 test("the Explorer marks what waits and what fails, and nothing that is well or over", () => {

@@ -97,11 +97,21 @@ export async function prepare(folder) {
   for (const [at, name] of names.entries())
     await fs.utimes(path.join(reports, name), start + at * 3600, start + at * 3600);
   await renewals(path.join(folder, ".ai-tools-chain/tasks/renewals"));
-  const plan = path.join(folder, TASKS, "reservations");
+  await writePlan(folder, "reservations", "Reservations");
+}
+
+/** A plan that nobody has approved; the folder of its run. */
+export async function writePlan(folder, name, title) {
+  const plan = path.join(folder, TASKS, name);
+  const named = (text) => text.replaceAll("reservations", name).replaceAll("Reservations", title);
   await fs.mkdir(plan);
-  await fs.writeFile(path.join(plan, "MASTER_PLAN.md"), PLAN);
-  await fs.writeFile(path.join(plan, "01-queue.md"), task("01", "A queue for each book", ""));
-  await fs.writeFile(path.join(plan, "02-phase-1-tests.md"), task("02", "Tests of the queue", "reservations-01"));
+  await fs.writeFile(path.join(plan, "MASTER_PLAN.md"), named(PLAN));
+  await fs.writeFile(path.join(plan, "01-queue.md"), named(task("01", "A queue for each book", "")));
+  await fs.writeFile(
+    path.join(plan, "02-phase-1-tests.md"),
+    named(task("02", "Tests of the queue", "reservations-01")),
+  );
+  return plan;
 }
 
 /** A task that says it is being reviewed, and has no code. */

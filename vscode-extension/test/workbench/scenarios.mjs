@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { checked, FAILURE, HOURS, journal, REPORT, second, WRONG_HOURS } from "./files.mjs";
+import { checked, FAILURE, HOURS, journal, REPORT, second, WRONG_HOURS, writePlan } from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -317,7 +317,7 @@ export const scenarios = {
 
   "the workflow graph shows phases and gates, and is used with the keyboard": async ({ workbench, page }) => {
     await workbench.command("Phasekeeper: Show Workflow Graph");
-    const graph = workbench.graph;
+    const graph = workbench.runPage;
     await graph.locator(".phase.current").waitFor();
     assert.ok((await graph.locator(".phase").count()) >= 6);
     assert.ok((await graph.locator(".gate.failed").count()) >= 1);
@@ -332,6 +332,44 @@ export const scenarios = {
     await page.keyboard.press("Enter");
     await graph.locator(".phase.chosen").waitFor();
     assert.equal(await focused(), await graph.locator(".phase.chosen").getAttribute("data-id"));
+    await graph.locator(".gate.failed").first().click();
+    await graph.locator("#side .criteria", { hasText: "the review approves and nothing blocks" }).waitFor();
+    await graph.locator("#side").getByRole("button", { name: "Explain" }).waitFor();
+  },
+
+  "a plan is approved on the page of its run, beside the plan, and the page shows what came of it": async ({
+    workbench,
+    page,
+    folder,
+  }) => {
+    const plan = await writePlan(folder, "holidays", "Holidays");
+    await workbench.command("View: Close All Editors");
+    await workbench.row("Waiting for You", "Holidays").or(workbench.row("Runs", "Holidays")).first().waitFor();
+    await workbench.command("Phasekeeper: Open Run Page");
+    await workbench.pick("Holidays");
+    const shown = workbench.runPage;
+    await shown.getByRole("heading", { name: "Approve the plan?" }).waitFor();
+    await shown.locator(".documents .prose", { hasText: "A queue for each book" }).waitFor();
+    await page.screenshot({ path: picture("the-page-of-a-run-that-waits") });
+    const decide = shown.getByRole("button", { name: /^Decide/ });
+    assert.ok(await decide.isDisabled());
+    await shown.getByRole("radio", { name: "Implement it" }).check();
+    await shown.getByRole("textbox", { name: "Reason" }).fill("small enough for a holiday");
+    await decide.click();
+    await shown.getByText("Nothing waits for a person").waitFor();
+    await shown.getByRole("tab", { name: "Timeline" }).click();
+    await shown.locator("blockquote", { hasText: "small enough for a holiday" }).waitFor();
+    await page.screenshot({ path: picture("the-timeline-of-a-run") });
+    const answer = JSON.parse((await fs.readFile(journal(folder, "holidays"), "utf8")).trim().split("\n").at(-1));
+    assert.deepEqual([answer.option, answer.why, answer.channel], ["approve", "small enough for a holiday", "vscode"]);
+    await shown.getByRole("tab", { name: "Board" }).click();
+    await shown.locator(".task.ready", { hasText: "A queue for each book" }).getByRole("button").click();
+    await page.locator(".tab.active", { hasText: "01-queue.md" }).waitFor();
+    await workbench.command("View: Close All Editors");
+    await fs.rm(plan, { recursive: true });
+    await workbench.command("Phasekeeper: Show Workflow Graph");
+    await workbench.pick("Charge a fee");
+    await shown.locator(".phase.current").waitFor();
   },
 
   "a server that is killed is started again by itself, later each time, and rows stay open and selected": async ({
@@ -368,7 +406,7 @@ export const scenarios = {
     // A page keeps its state a few seconds after each change; a desktop window does so when it closes.
     await until(() => page.evaluate(keptGraph), "the workbench has kept what the graph shows");
     await page.reload();
-    await workbench.graph.locator(".phase.current", { hasText: "review" }).waitFor();
+    await workbench.runPage.locator(".phase.current", { hasText: "review" }).waitFor();
     await workbench.showSidebar();
     await workbench.row("Runs", "Reading lists").waitFor();
   },
@@ -376,7 +414,7 @@ export const scenarios = {
   "a light theme shows the same": async ({ workbench, page }) => {
     await workbench.command("Preferences: Toggle between Light/Dark Themes");
     await page.locator(".monaco-workbench.vs").waitFor();
-    await workbench.graph.locator(".phase.current").waitFor();
+    await workbench.runPage.locator(".phase.current").waitFor();
   },
 
   "high contrast, dark and light, has every colour of rows, which stands out, and borders around the graph's boxes":
@@ -391,7 +429,7 @@ export const scenarios = {
         const colours = await page.evaluate(rowColours);
         for (const [name, contrast] of Object.entries(colours))
           assert.ok(contrast > 3, `${name} has a contrast of ${contrast}`);
-        const box = workbench.graph.locator(".phase:not(.current, .chosen) rect").first();
+        const box = workbench.runPage.locator(".phase:not(.current, .chosen) rect").first();
         await until(() => box.evaluate(isBordered), "a box has the theme's border");
         await page.screenshot({ path: picture(`the-theme-${kind}`) });
       }
@@ -432,13 +470,13 @@ export const scenarios = {
   "the graph of a run whose folder is renamed says that it is gone": async ({ workbench, page, rig }) => {
     await workbench.command("Phasekeeper: Show Workflow Graph");
     await workbench.pick("Show the opening hours");
-    await workbench.graph.locator(".phase.current").waitFor();
+    await workbench.runPage.locator(".phase.current").waitFor();
     const tasks = `${rig.folder}/branch/.ai-tools-chain/tasks`;
     await fs.rename(`${tasks}/opening-hours`, `${rig.folder}/away`);
-    await workbench.graph.getByText("This run is not there any more").waitFor();
+    await workbench.runPage.getByText("This run is not there any more").waitFor();
     await page.screenshot({ path: picture("the-graph-of-a-run-that-is-gone") });
     await fs.rename(`${rig.folder}/away`, `${tasks}/opening-hours`);
-    await workbench.graph.getByText("This run is not there any more").waitFor({ state: "hidden" });
+    await workbench.runPage.getByText("This run is not there any more").waitFor({ state: "hidden" });
     await workbench.command("View: Close All Editors");
   },
 
@@ -529,7 +567,7 @@ async function keptGraph() {
       stores.map((store) => done(database.transaction(store).objectStore(store).getAll())),
     );
     database.close();
-    if (values.flat().some((value) => /phasekeeper\.graph.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value))))
+    if (values.flat().some((value) => /phasekeeper\.page.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value))))
       return true;
   }
   return false;

@@ -135,7 +135,8 @@ export class Workbench {
     return this.page.locator(".markers-panel .monaco-list-row", { hasText: text }).first();
   }
 
-  get graph() {
+  /** The page of a run. */
+  get runPage() {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   }
 }

@@ -1,0 +1,59 @@
+/** The page's bundle, and what it computes without a browser. */
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { ASSETS, NAMES, pageBundle } from "../../page-bundle.mjs";
+import { commandOf, quote } from "../../src/page/decide";
+import { relative } from "../../src/page/time";
+import { visibleText } from "../../src/sanitize";
+
+test("the bundle that the server's package has is the one that is built of these sources", async () => {
+  const built = await pageBundle();
+  expect(built.map(([name]) => name).sort()).toEqual([...NAMES].sort());
+  for (const [name, text] of built)
+    expect(readFileSync(new URL(name!, ASSETS), "utf8") === text, `${name}: run \`npm run generate\``).toBe(true);
+}, 60_000);
+
+test("the bundle is small, and names no place to load anything from", async () => {
+  const texts = new Map((await pageBundle()) as [string, string][]);
+  expect(texts.get("page.js")!.length).toBeLessThan(40_000);
+  expect(texts.get("page.css")!.length).toBeLessThan(25_000);
+  const places = [...texts.values()].flatMap((text) =>
+    [...text.matchAll(/https?:\/\/[^"'`\s)]+/g)].map(([url]) => url),
+  );
+  expect(new Set(places)).toEqual(new Set(["http://www.w3.org/2000/svg"]));
+  expect(texts.get("page.js")).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\beval\(/);
+});
+
+test("a reason is one word of a shell, whatever stands in it", () => {
+  const command = 'phasekeeper answer t q yes --root /r --reason "why"';
+  expect(commandOf(command, "")).toBe(command);
+  expect(commandOf(command, "ok")).toBe("phasekeeper answer t q yes --root /r --reason ok");
+  expect(commandOf(command, "$(rm -rf /) it's\n`id`")).toBe(
+    `phasekeeper answer t q yes --root /r --reason '$(rm -rf /) it'"'"'s \`id\`'`,
+  );
+  // What a replacement would take for a pattern is no pattern.
+  expect(commandOf(command, "$& $1 $$")).toContain("'$& $1 $$'");
+  expect(quote("a b")).toBe("'a b'");
+});
+
+test("times are said as people say them", () => {
+  const now = Date.parse("2026-03-02T10:00:00Z");
+  for (const [at, words] of [
+    ["2026-03-02T09:59:40Z", "just now"],
+    ["2026-03-02T09:57:00Z", "3 minutes ago"],
+    ["2026-03-02T07:00:00+00:00", "3 hours ago"],
+    ["2026-03-01T09:00:00Z", "yesterday"],
+    ["2025-02-02T09:00:00Z", "last year"],
+    ["2026-03-02T10:20:00Z", "in 20 minutes"],
+    ["2026-03-02T10:00:30Z", "in a moment"],
+    ["some time", ""],
+    [null, ""],
+  ] as const)
+    expect(relative(at, now)).toBe(words);
+});
+
+test("text keeps its lines, and what is unseen in it is made visible", () => {
+  expect(visibleText("a\r\nb\tc\rd")).toBe("a\nb\tc\nd");
+  expect(visibleText("x\u202ey\u0000\u{e0041}")).toBe("x\\u{202e}y\\u{0}\\u{e0041}");
+});
