@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 
 const PICTURE = /(!\[[^\]]*\]\()(images\/[\w.-]+\.png)\)/g;
 
+/** @param {string} text @returns {Promise<string>} */
 export async function withPictures(text) {
   const paths = [...text.matchAll(PICTURE)].map((match) => match[2]);
   const read = async (path) => [path, (await readFile(new URL(path, import.meta.url))).toString("base64")];

@@ -1,14 +1,13 @@
 import { expect, test, vi } from "vitest";
 
-const editor = vi.hoisted(() => ({
-  setting: "all",
-  change: (_event: { affectsConfiguration: (name: string) => boolean }): void => undefined,
-}));
+type Change = (event: { affectsConfiguration: (name: string) => boolean }) => void;
+
+const editor = vi.hoisted((): { setting: string; change: Change } => ({ setting: "all", change: () => undefined }));
 vi.mock("vscode", () => ({
   DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
   workspace: {
     getConfiguration: () => ({ get: () => editor.setting }),
-    onDidChangeConfiguration: (act: typeof editor.change) => ((editor.change = act), { dispose: () => undefined }),
+    onDidChangeConfiguration: (act: Change) => ((editor.change = act), { dispose: () => undefined }),
   },
 }));
 
