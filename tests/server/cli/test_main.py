@@ -296,9 +296,9 @@ def test_what_is_there_and_is_not_read_is_never_taken_for_absent(here, run, tmp_
     assert {name: each["statusReason"] for name, each in runs.items() if each["status"] == "invalid"} == {
         f"{TASKS}/T1": f"{TASKS}/T1/state.json is unreadable",
         f"{TASKS}/T3": f"{TASKS}/T3/state.json is unreadable",
+        f"{PLANS}/a": f"{PLANS}/a/MASTER_PLAN.md is unreadable; nobody can tell the phase without it",
         f"{PLANS}/b": f"{PLANS}/b/reports/9.md cannot be read; it may hold a failure",
     }
-    assert runs[f"{PLANS}/a"]["currentPhase"] == "2"
     gates = {gate["id"]: gate["criteria"] for gate in runs[f"{TASKS}/T2"]["gates"]}
     assert [criterion["met"] for criterion in gates["scope"]] == [None]
     assert run("check")[0] == 1
@@ -759,7 +759,7 @@ def test_a_command_is_a_function_and_an_entry_of_the_catalogue(run, monkeypatch)
     )
     monkeypatch.setattr(catalog, "COMMANDS", [*catalog.COMMANDS, entry])
     assert run("greet", "T1", "--loud") == (7, "hello T1!\n", "")
-    assert "greet      say hello to a run" in run("--help")[1]
+    assert re.search(r"greet +say hello to a run", run("--help")[1])
     assert "Say hello to a run." in run("greet", "--help")[1]
 
 
