@@ -72,6 +72,7 @@ class Runs:
         "folder",
     )
     alone: bool = key(BOOL, "only where no other definition may have a run in the root")
+    shared: bool = key(BOOL, "such folders hold other things too: one that is no run says nothing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,9 +128,11 @@ def _trunk(lines: Sequence[RecordLine]) -> list[RecordLine]:
     return trunk
 
 
-def _began(line: RecordLine) -> tuple[str, str]:
-    """A key that orders branches by their first lines alike, whichever way the files were merged."""
-    return str(line.record["at"]), line.digest
+def _began(line: RecordLine) -> tuple[bool, str, str]:
+    """A key that orders branches by their first lines alike, whichever way the files were merged. One without
+    a time is last."""
+    at = str(line.record["at"])
+    return not at, at, line.digest
 
 
 def _linked_heads(line: RecordLine) -> Sequence[str]:

@@ -38,7 +38,8 @@ class DiscoverableWorkflow(NamedTuple):
 
     `at` is empty where the definition cannot even say where its runs are; `load` then raises why. `history`
     says where folders of finished work are. With `unit` "file" its runs are parts of the files that fit `at`.
-    One that is `alone` has runs only where no other definition may have any.
+    One that is `alone` has runs only where no other definition may have any by its places; places that are
+    `shared` with all kinds of things are no sign of one.
     """
 
     name: str
@@ -48,6 +49,7 @@ class DiscoverableWorkflow(NamedTuple):
     history: tuple[str, ...] = ()
     unit: str = ""
     alone: bool = False
+    shared: bool = False
 
 
 class Match(NamedTuple):
@@ -244,7 +246,7 @@ def fallback_candidates(known: DefinitionSet, files: Files) -> list[str]:
 
 
 def _has_others(known: DefinitionSet, files: Files) -> bool:
-    others = (each for each in known.definitions.values() if not each.alone)
+    others = (each for each in known.definitions.values() if not (each.alone or each.shared))
     return any(next(_places(each, known, files), None) for each in others)
 
 
@@ -316,7 +318,7 @@ def judge(
         if workflow is None:
             passed.append(PassedFolder(run, name, _BROKEN))
         elif why := _refusal(workflow, run, reader):
-            passed.append(PassedFolder(run, name, why))
+            passed += [] if workflow.runs.shared else [PassedFolder(run, name, why)]
         else:
             fitting.append(workflow)
     homes = dict.fromkeys((run, *(workflow.home(run) for workflow in fitting))) if fitting else ()

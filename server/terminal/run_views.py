@@ -287,7 +287,9 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
     call += " --data FILE" if first.data else ""
     yield [Part("  report: "), Part(call, COMMAND)]
     if others:
-        yield [Part(f"    or {', '.join(plain(word, 40) for word in others)} for {plain(best, 40)}", "dim")]
+        yield [
+            Part(f"    in place of {plain(best, 40)}: {', '.join(plain(word, 40) for word in others)}", "dim")
+        ]
     if others_in_turn:
         yield [Part(f"    also in turn: {', '.join(plain(each.step, 60) for each in others_in_turn)}", "dim")]
     for needed in first.brings:

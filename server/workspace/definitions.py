@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from ...orchestration.definition.compiler import compile_definition
@@ -163,9 +163,11 @@ class DefinitionLibrary:
                     _built_in_runs(name) if is_built_in else load_definition(self.own[name], self.source)[0]
                 )
             at, past = (folders_of(root, key) if root else () for key in ("at", "history"))
-            unit, alone = (runs_word(root, key) if root else "" for key in ("unit", "alone"))
+            keys = ("unit", "alone", "shared")
+            unit, alone, shared = (runs_word(root, key) if root else "" for key in keys)
+            load = partial(self.workflow, name)
             yield DiscoverableWorkflow(
-                name, at, is_built_in, lambda name=name: self.workflow(name), past, unit, alone == "true"
+                name, at, is_built_in, load, past, unit, alone == "true", shared == "true"
             )
 
     def shadowing(self) -> list[Finding]:

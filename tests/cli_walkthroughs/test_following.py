@@ -79,7 +79,7 @@ def test_an_end_that_only_the_state_claims_is_taken_back_by_the_command_that_is_
     drive.write(f"{run}/state.json", {**state, "status": "completed"})
     out = drive.run("next", "--run", run).out
     assert "  report: " not in out
-    command = re.search(r"fix: roll back to running: phasekeeper (redo .*)", out)
+    command = re.search(r"fix: roll back to running:\n +phasekeeper (redo .*)", out)
     assert command
     drive.do(*command[1].split())
     assert drive.json(f"{run}/state.json")["status"] == "running"

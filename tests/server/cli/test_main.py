@@ -207,7 +207,8 @@ def test_next_says_how_the_step_is_reported_and_what_the_file_may_look_like(here
     task(here, "T1")
     lines = [line.strip() for line in run("next")[1].splitlines()]
 
-    assert f"report: phasekeeper report {TASKS}/T1 codegen ok  (or error)" in lines
+    place = lines.index(f"report: phasekeeper report {TASKS}/T1 codegen ok")
+    assert lines[place + 1] == "in place of ok: error"
     assert "also in turn: plan_review" in lines
     assert f"produce: {TASKS}/T1/code/diff.patch, like this:" in lines
     assert "\n\n--- a/src/flag.py\n+++ b/src/flag.py\n" in run("next")[1]
@@ -221,13 +222,10 @@ def test_a_question_comes_with_the_command_that_answers_it(here, run):
     loop(here)
     [asked] = json.loads(run("questions", "--json")[1])["runs"][0]["questions"]
     options = ", ".join(option["id"] for option in asked["options"])
-    said = (
-        f'    decide: phasekeeper answer .claude/state {asked["id"]} OPTION --reason "why"'
-        f"  (OPTION is {options})"
-    )
+    said = f'    decide: phasekeeper answer .claude/state {asked["id"]} OPTION --reason "why"'
 
     for words in (["questions"], ["escalations"], ["next"]):
-        assert said in run(*words)[1].splitlines()
+        assert f"{said}\n      OPTION is {options}\n" in run(*words)[1]
 
 
 def test_a_command_for_another_root_names_it(here, run, tmp_path_factory, monkeypatch):
@@ -296,9 +294,9 @@ def test_what_is_there_and_is_not_read_is_never_taken_for_absent(here, run, tmp_
     assert {name: each["statusReason"] for name, each in runs.items() if each["status"] == "invalid"} == {
         f"{TASKS}/T1": f"{TASKS}/T1/state.json is unreadable",
         f"{TASKS}/T3": f"{TASKS}/T3/state.json is unreadable",
+        f"{PLANS}/a": f"{PLANS}/a/MASTER_PLAN.md is unreadable; nobody can tell the phase without it",
         f"{PLANS}/b": f"{PLANS}/b/reports/9.md cannot be read; it may hold a failure",
     }
-    assert runs[f"{PLANS}/a"]["currentPhase"] == "2"
     gates = {gate["id"]: gate["criteria"] for gate in runs[f"{TASKS}/T2"]["gates"]}
     assert [criterion["met"] for criterion in gates["scope"]] == [None]
     assert run("check")[0] == 1
@@ -759,7 +757,7 @@ def test_a_command_is_a_function_and_an_entry_of_the_catalogue(run, monkeypatch)
     )
     monkeypatch.setattr(catalog, "COMMANDS", [*catalog.COMMANDS, entry])
     assert run("greet", "T1", "--loud") == (7, "hello T1!\n", "")
-    assert "greet      say hello to a run" in run("--help")[1]
+    assert re.search(r"greet +say hello to a run", run("--help")[1])
     assert "Say hello to a run." in run("greet", "--help")[1]
 
 

@@ -270,7 +270,9 @@ class Terminal:
     """A terminal of tmux's with one command in it."""
 
     def __init__(self, home, *words: str) -> None:
-        self._tmux = [needs("tmux"), "-S", str(home.path / "tmux"), "-f", os.devnull]
+        # Each has a server of its own, which ends with it.
+        socket = home.path / f"tmux-{len([*home.path.glob('tmux-*')])}"
+        self._tmux = [needs("tmux"), "-S", str(socket), "-f", os.devnull]
         self._env = {**home.env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         # As of the terminal that this one was started in.
         self._env |= {"COLUMNS": "80", "LINES": "25"}
@@ -376,7 +378,7 @@ def test_a_long_explanation_is_scrolled_and_a_short_answer_is_not(terminal, work
     assert "exit code" not in screen.shows(f"{RUN}  active", ":")
     screen.keys("q")
     screen.shows("exit code 0")
-    screen = terminal("history", "work/.claude/state")
+    screen = terminal("history", ".claude/state", "--root", "work")
     screen.shows("exit code 0")
 
 

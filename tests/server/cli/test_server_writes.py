@@ -107,7 +107,7 @@ def work(served: Served) -> Path:
 
 def copy_examples(root: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(EXAMPLES, root)
+    shutil.copytree(EXAMPLES, root, ignore=shutil.ignore_patterns("__pycache__"))
     (root / ".git").mkdir(exist_ok=True)
     put(root / "fix.json", FIX)
     put(root / "F2.md", "# Fix Report\n")

@@ -44,6 +44,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "claim": ("T1", "t-01", "--as", "ann"),
     "release": ("T1", "t-01", "--as", "ann"),
     "history": ("T1",),
+    "merge-journal": ("no", "no", "no", "journal.jsonl"),
     "repair": ("T1",),
     "init": ("--yes",),
     "install": ("claude", "--yes"),

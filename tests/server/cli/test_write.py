@@ -123,7 +123,7 @@ def test_no_decision_is_made_without_a_terminal(
 def test_a_person_decides_by_typing_the_runs_name(planned: Drive) -> None:
     planned.do("report", "one", "do", "error")
     before = planned.files()
-    wrong = planned.decide("answer", "one", "go_on", "no", "--reason", "late", typed="one")
+    wrong = planned.decide("answer", "one", "go_on", "no", "--reason", "late", typed="two")
     assert wrong.code == 1 and "the name typed was another" in wrong.err
     assert {path: raw for path, raw in planned.files().items() if path in before} == before
     made = planned.decide("answer", "one", "go_on", "no", "--reason", "late")

@@ -144,7 +144,7 @@ def test_an_assistant_is_answered_once_while_the_server_starts_and_then_by_it(
 
 def test_initialize_is_answered_although_no_server_comes_up(home: Any, root: Path) -> None:
     """Who holds the lock of the server never listens: the connector waits, and its client does not."""
-    Path(home.address.lock).parent.mkdir(mode=0o700, exist_ok=True)
+    Path(home.address.lock).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = try_lock(home.address.lock)
     assert lock is not None
     process = home.start("mcp", cwd=root, PHASEKEEPER_WAIT_S="600")

@@ -237,8 +237,9 @@ _JOINING = frozenset(
     re.findall(
         "[a-z]+",
         """
-        a again all also an and are as ask asked at await awaits because besides by complete decides do
-        done errors evidence example fill for forbidden from gate gates go goes has have if in is it
+        a again all also an and are as ask asked at await awaited awaits because besides
+        by complete decides do done errors evidence example fill for forbidden from gate gates go goes has
+        have if in is it
         its know limits like may met more needs next no not now nobody of on open or other out passed
         person phase progress report reported revise revision run runs say says shown side since so
         start step summary task tasks than that the then there they this to true turn type until wait
