@@ -138,7 +138,7 @@ async def test_the_component_design_is_driven_to_its_end_with_its_child_sessions
     async with rig() as r, r.client(repository, era) as client:
         end = await drive(client, DESIGN)
         while end["suggestion"]["kind"] == "wait":
-            running = re.search(r"running: ([\w, -]+); each is a run", end["suggestion"]["waitingFor"])
+            running = re.search(r"running: ([\w, -]+); each is a run", end["suggestion"]["reason"])
             assert running, end
             for name in running[1].split(", "):
                 assert (await drive(client, name))["status"] == "complete"
