@@ -69,7 +69,7 @@ class TaskTurns:
             named = [*map(str, _tasks_named(entry))]
             phase = phases.get(str(entry["phase"]))
             if entry["outcome"] in FAILURES:
-                failed |= dict.fromkeys(named, entry)
+                failed.update((name, entry) for name in named)
             elif phase and phase.tasks is not None:
                 for name in named:
                     failed.pop(name, None)

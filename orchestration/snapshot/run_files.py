@@ -91,7 +91,7 @@ def read_run(
     origins = tuple(
         # What a report file says stands there, also once the journal holds it.
         RecordOrigin(str(entry["path"]), said[key])
-        if entry["kind"] == RecordKind.REPORT and (key := (entry["path"], entry["about"])) in said
+        if entry["kind"] == RecordKind.REPORT and (key := (str(entry["path"]), str(entry["about"]))) in said
         else RecordOrigin(path, Span(line, 0, line, 0))
         for entry, line in counted
     )

@@ -89,7 +89,7 @@ class PlanFacts:
         return cls(files, frozenset(files), whole, stages, done, total, unknown, items)
 
 
-def _items_of(tasks: StageTasks, before: StageItems | None) -> list[dict[str, str | bool | int]]:
+def _items_of(tasks: StageTasks, before: StageItems | None) -> list[Mapping[str, object]]:
     """The items of tasks; of those that stood at the same place before, the same."""
     if before is None or len(before.tasks) != len(tasks):
         return list(map(_item, tasks))

@@ -12,7 +12,7 @@ try:
     import tty
 except ImportError:
     # Windows.
-    termios = None
+    termios = tty = None
 
 UP, DOWN, PAGE_UP, PAGE_DOWN, HOME, END = "up", "down", "page up", "page down", "home", "end"
 ENTER, ESCAPE, ERASE, LEFT = "enter", "escape", "erase", "left"
@@ -53,7 +53,7 @@ class Keyboard:
 
     def open(self) -> int | None:
         """Begin; the descriptor to be read when it is ready, None where there are no keys."""
-        if termios is None or self._source is None:
+        if termios is None or tty is None or self._source is None:
             return None
         try:
             descriptor = self._source.fileno()
