@@ -170,6 +170,41 @@ export async function checked(folder) {
   await put(path.join(folder, "runs/hours/state.json"), '{"phase": "code", "title": "Open at nine"}\n');
 }
 
+const LOAN = "export const dueAfter = (day) => day + 21\n";
+const LOAN_TEST = `import assert from "node:assert/strict";
+import test from "node:test";
+import { dueAfter } from "../src/loan.mjs";
+
+test("a book is due after three weeks", () => assert.equal(dueAfter(1), 22));
+`;
+const MEASURED = `checks:
+  tests:
+    run: [node, --test, --test-reporter=junit, --test-reporter-destination=build/junit.xml, tests/loan.test.mjs]
+    inputs: [src/**, tests/**]
+    reports: {junit: build/junit.xml}
+parameters:
+  artifact-pipeline: {test_checks: [tests]}
+`;
+
+/** A folder of its own with one task, which awaits its tests: what passes them is a check that runs them, allowed by nobody yet. */
+export async function measured(folder) {
+  const added = LOAN_TEST.trimEnd().split("\n");
+  const task = {
+    "state.json": '{"task_id": "loan", "title": "Lend for three weeks", "phase": "test"}\n',
+    "planning/planning.ai.json": '{"id": "loan"}\n',
+    "review/plan-review.json": '{"ok": true, "issues": []}\n',
+    "code/files/tests/loan.test.mjs": LOAN_TEST,
+    "code/diff.patch": `--- /dev/null\n+++ b/tests/loan.test.mjs\n@@ -0,0 +1,${added.length} @@\n+${added.join("\n+")}\n`,
+    // Last, since a review is stale that is older than the code.
+    "review/code-review.json": '{"ok": true, "blocking_issues": []}\n',
+  };
+  await put(path.join(folder, "src/loan.mjs"), LOAN);
+  await put(path.join(folder, "tests/loan.test.mjs"), LOAN_TEST);
+  await put(path.join(folder, ".phasekeeper/config.yaml"), MEASURED);
+  for (const [name, text] of Object.entries(task))
+    await put(path.join(folder, ".ai-tools-chain/tasks/loan", name), text);
+}
+
 async function put(file, text) {
   await fs.mkdir(path.dirname(file), { recursive: true });
   await fs.writeFile(file, text);

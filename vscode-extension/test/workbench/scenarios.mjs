@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { checked, FAILURE, HOURS, journal, REPORT, second, WRONG_HOURS, writePlan } from "./files.mjs";
+import { checked, FAILURE, HOURS, journal, measured, REPORT, second, WRONG_HOURS, writePlan } from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -522,6 +522,67 @@ export const scenarios = {
     await page.locator(".editor-instance .view-line", { hasText: "the hours are looked at" }).waitFor();
     await check.filter({ hasText: "failed: it ended with exit code 1" }).waitFor();
   },
+
+  "the tests of a task open its gate, saving a typed change shuts it, and undoing the change opens it with nothing run":
+    async ({ workbench, page, rig }) => {
+      const folder = `${rig.folder}/measured`;
+      await measured(folder);
+      await workbench.open(folder);
+      await workbench.showSidebar();
+      await page.locator(".statusbar-item a", { hasText: "Restricted Mode" }).click();
+      await workbench.trust();
+      await workbench.expand(workbench.row("Runs", "Lend for three weeks"));
+      await workbench.expand(workbench.row("Runs", /^Run the tests/));
+      const [gate, check] = [workbench.row("Runs", "Gate: The tests pass"), workbench.row("Runs", "Check: tests")];
+      await workbench.expand(gate);
+      const [open, shut] = ["passed, as a check measured", "not passed yet"].map((hasText) => gate.filter({ hasText }));
+      const run = async () => {
+        await gate.hover();
+        await gate.getByRole("button", { name: "Run Check" }).click();
+      };
+      const passed = check.filter({ hasText: "passed: 1 of 1 tests passed" });
+
+      await shut.waitFor();
+      await check.filter({ hasText: "untrusted" }).waitFor();
+      await run();
+      await workbench.dialog.getByText("tests/loan.test.mjs").first().waitFor();
+      assert.match(await workbench.dialog.innerText(), /--test-reporter=junit/);
+      const evidence = `${folder}/.phasekeeper/evidence/tests.json`;
+      await assert.rejects(fs.access(evidence));
+      const progress = workbench.toast("Checks: tests").waitFor();
+      await workbench.dialog.getByRole("button", { name: "Allow" }).click();
+      await progress;
+      await workbench.toast("tests: passed, 1 of 1 tests passed").waitFor();
+      await open.waitFor();
+      await passed.waitFor();
+      const result = await fs.readFile(evidence, "utf8");
+
+      await workbench.openFile("loan.mjs");
+      const line = page.locator(".editor-instance .view-line", { hasText: "day + 21" });
+      const changed = line.filter({ hasText: "day + 210" });
+      await line.click();
+      await page.screenshot({ path: picture("a-gate-that-tests-opened") });
+      await page.keyboard.press("End");
+      await page.keyboard.type("0");
+      await changed.waitFor();
+      await page.keyboard.press("Control+S");
+      await shut.waitFor();
+      await check.filter({ hasText: "stale: src/loan.mjs changed since it ran" }).waitFor();
+      await page.screenshot({ path: picture("a-gate-that-a-save-shut") });
+
+      await page.keyboard.press("Control+Z");
+      await changed.waitFor({ state: "hidden" });
+      await page.keyboard.press("Control+S");
+      await open.waitFor();
+      await passed.waitFor();
+      assert.equal(await fs.readFile(evidence, "utf8"), result);
+
+      // What was allowed once is not asked again, and what is fresh is not run again.
+      await run();
+      await workbench.toast("nothing changed since it ran").waitFor();
+      assert.equal(await workbench.dialog.count(), 0);
+      assert.equal(await fs.readFile(evidence, "utf8"), result);
+    },
 };
 
 const picture = (name) => new URL(`../../test-output/${name}.png`, import.meta.url).pathname;
