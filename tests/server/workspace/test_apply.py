@@ -87,7 +87,7 @@ def evaluation(root: Path, run: str = RUN) -> Any:
 
 
 def test_a_report_is_recorded_with_what_it_writes(root: Path) -> None:
-    done = apply_command(Workspace(root), RUN, report(message="first"))
+    done = apply_command(Workspace(root), RUN, report("ok", "f-01", message="first"))
     assert (root / RUN / "log.txt").read_text() == "first\n"
     assert [entry["kind"] for entry in lines(root)] == ["report"]
     assert lines(root)[0]["files"][0]["path"] == f"{RUN}/log.txt"
@@ -97,8 +97,8 @@ def test_a_report_is_recorded_with_what_it_writes(root: Path) -> None:
 def test_the_run_is_looked_at_afresh_whatever_was_seen_before(root: Path) -> None:
     stale = Workspace(root)
     assert stale.files.read(f"{RUN}/log.txt").exists is False and stale.matches
-    apply_command(Workspace(root), RUN, report(message="another"))
-    apply_command(stale, RUN, report(message="mine"))
+    apply_command(Workspace(root), RUN, report("ok", "f-01", message="another"))
+    apply_command(stale, RUN, report("ok", "f-02", message="mine"))
     assert (root / RUN / "log.txt").read_text() == "another\nmine\n"
     assert [entry["seq"] for entry in lines(root)] == [1, 2]
 
@@ -115,7 +115,7 @@ def test_a_file_that_changes_under_the_writer_is_a_conflict_and_nothing_is_writt
 
     monkeypatch.setattr(apply, "propose", meanwhile)
     with pytest.raises(Conflict, match="nothing was written"):
-        apply_command(Workspace(root), RUN, report())
+        apply_command(Workspace(root), RUN, report("ok", "f-01"))
     assert (root / RUN / "log.txt").read_text() == "somebody else's\n"
     assert lines(root) == []
 
@@ -300,7 +300,7 @@ def test_a_decision_is_about_what_was_shown(root: Path) -> None:
 
 
 def test_what_is_wrong_only_since_an_act_is_told(root: Path) -> None:
-    told = apply_command(Workspace(root), RUN, report()).arisen
+    told = apply_command(Workspace(root), RUN, report("ok", "f-01")).arisen
     assert told == ()
     definition = root / ".phasekeeper/workflows/planned.yaml"
     text = definition.read_text().replace(
@@ -309,9 +309,9 @@ def test_what_is_wrong_only_since_an_act_is_told(root: Path) -> None:
         1,
     )
     definition.write_text(text)
-    (found,) = apply_command(Workspace(root), "work/two", report()).arisen
+    (found,) = apply_command(Workspace(root), "work/two", report("ok", "f-01")).arisen
     assert (found.code, found.message) == ("status-drift", "odd")
-    assert apply_command(Workspace(root), "work/two", report()).arisen == ()
+    assert apply_command(Workspace(root), "work/two", report("ok", "f-02")).arisen == ()
 
 
 def test_a_decision_is_not_written_unsigned(root: Path) -> None:
