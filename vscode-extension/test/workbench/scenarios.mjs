@@ -143,7 +143,7 @@ export const scenarios = {
     assert.equal(await workbench.badge(), "1");
   },
 
-  "a task is claimed in its row and given back from the palette": async ({ workbench }) => {
+  "a task is claimed in its row and given back from the palette": async ({ workbench, folder }) => {
     const task = workbench.row("Runs", "A queue for each book");
     await task.hover();
     await task.getByRole("button", { name: /Claim Task/ }).click();
