@@ -7,6 +7,7 @@
 # make soak   20,000 rounds of renames and removals of watched folders, then 10,000 writes by clients that are killed
 # make drive  real coding assistants, from npm, drive the examples without an account or a network; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
+# make release  builds everything twice, checks, installs and lists it; publishes nothing; outside CI
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
 
@@ -58,6 +59,10 @@ drive: $(VENV)/tested
 
 wheel: $(VENV)/tested
 	$(BIN)/python -m build
+
+.PHONY: release
+release: $(VENV)/tested
+	$(BIN)/python -m tests.release
 
 vsix: $(VENV)/tested $(EXTENSION)/node_modules/installed
 	# What an earlier build left behind would go into the wheel.
