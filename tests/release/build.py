@@ -58,7 +58,7 @@ def build_all(work: Path, tools: Path) -> dict[str, Path]:
 
 
 def normalize(sdist: Path, epoch: int) -> None:
-    """Write a source archive anew with one time, one owner and its members in order: setuptools stamps now."""
+    """Write a source archive anew: one time, one owner, members in order. Setuptools stamps the moment."""
     raw = io.BytesIO()
     with (
         tarfile.open(sdist) as before,

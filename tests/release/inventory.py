@@ -10,12 +10,13 @@ from typing import NamedTuple
 from .build import run
 
 BINDING = re.compile(r"\b(A?GPL|SSPL|EUPL|OSL|CPAL)|affero|general public", re.I)
-"""Licences that would bind who uses the program; weaker ones that bind changes of their own files are listed."""
+"""Licences that would bind who uses the program; weaker ones, on changes of their own files, are listed."""
 _READ = """
 import importlib.metadata as m, json
 def of(d):
     words = [d.metadata.get("License-Expression") or ""]
-    words += [c.rpartition(" :: ")[2] for c in d.metadata.get_all("Classifier") or () if c.startswith("License ::")]
+    classifiers = d.metadata.get_all("Classifier") or ()
+    words += [c.rpartition(" :: ")[2] for c in classifiers if c.startswith("License ::")]
     words += [(d.metadata.get("License") or "").strip().partition("\\n")[0][:80]]
     said = next((w for w in words if w and w != "OSI Approved"), "")
     size = sum(f.locate().stat().st_size for f in d.files or () if f.locate().is_file())
