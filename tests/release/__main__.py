@@ -75,7 +75,8 @@ def _checked(artifacts: dict[str, Path], tools: Path) -> None:
     [wheel] = [path for name, path in artifacts.items() if name.endswith(".whl")]
     [sdist] = [path for name, path in artifacts.items() if name.endswith(".tar.gz")]
     run([tools / "twine", "check", "--strict", wheel, sdist], ROOT)
-    run([tools / "check-wheel-contents", "--toplevel", "phasekeeper", wheel], ROOT)
+    # W004: the examples hold sources of the work that they tell of, which nobody imports.
+    run([tools / "check-wheel-contents", "--toplevel", "phasekeeper", "--ignore", "W004", wheel], ROOT)
     run([tools / "validate-pyproject", ROOT / "pyproject.toml"], ROOT)
     for name, path in artifacts.items():
         most, size = MOST_BYTES.get(name.rpartition(".")[2]), path.stat().st_size
