@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -58,8 +57,7 @@ def install_with_uv(work: Path, tools: Path, python: Path, name: str, wheel: Pat
 
 def try_out(work: Path, installed: Installation) -> None:
     """What a new user does first: demo, check, doctor, an editor's and an assistant's connection."""
-    home = work / installed.name.replace(", ", "-")
-    shutil.rmtree(home, ignore_errors=True)
+    home = work / f"home of {installed.name}"
     home.mkdir()
     names = ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     env = {**os.environ, **{name: str(home / name[-6:].lower()) for name in names}, "HOME": str(home)}

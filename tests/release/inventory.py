@@ -18,6 +18,9 @@ def of(d):
     classifiers = d.metadata.get_all("Classifier") or ()
     words += [c.rpartition(" :: ")[2] for c in classifiers if c.startswith("License ::")]
     words += [(d.metadata.get("License") or "").strip().partition("\\n")[0][:80]]
+    # Where the metadata say nothing the text of the licence does, in its first line.
+    own = [f for f in d.files or () if "licen" in f.name.lower() and ".dist-info" in str(f)]
+    words += [f.read_text().strip().partition("\\n")[0][:80] for f in own]
     said = next((w for w in words if w and w != "OSI Approved"), "")
     size = sum(f.locate().stat().st_size for f in d.files or () if f.locate().is_file())
     return [d.metadata["Name"], d.version, said, size]
