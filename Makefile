@@ -8,6 +8,7 @@
 # make drive  real coding assistants, from npm, drive the examples without an account or a network, and are held by
 #             their fences; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
+# make release  builds everything twice, checks, installs and lists it; publishes nothing; outside CI
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
 
@@ -63,6 +64,10 @@ drive: $(VENV)/tested
 
 wheel: $(VENV)/tested
 	$(BIN)/python -m build
+
+.PHONY: release
+release: $(VENV)/tested
+	$(BIN)/python -m tests.release
 
 vsix: $(VENV)/tested $(EXTENSION)/node_modules/installed
 	# What an earlier build left behind would go into the wheel.
