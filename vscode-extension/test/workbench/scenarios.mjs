@@ -308,17 +308,6 @@ export const scenarios = {
     await workbench.collapse(workbench.row("Runs", "Reading lists"));
   },
 
-  "a problem is shown or not as the setting says": async ({ page, rig }) => {
-    const file = path.join(rig.data, "User/settings.json");
-    const settings = await fs.readFile(file, "utf8");
-    const squiggle = page.locator(".editor-instance .squiggly-warning").first();
-    await squiggle.waitFor();
-    await fs.writeFile(file, JSON.stringify({ ...JSON.parse(settings), "phasekeeper.problems": "errors" }));
-    await squiggle.waitFor({ state: "hidden" });
-    await fs.writeFile(file, settings);
-    await squiggle.waitFor();
-  },
-
   "the workflow graph shows phases and gates, and is used with the keyboard": async ({ workbench, page }) => {
     await workbench.command("Phasekeeper: Show Workflow Graph");
     const graph = workbench.runPage;
