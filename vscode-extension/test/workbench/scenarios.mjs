@@ -293,6 +293,7 @@ export const scenarios = {
     await workbench.row("Runs", "Finished").waitFor({ state: "hidden" });
     await workbench.command("Phasekeeper: Show Finished Runs");
     await workbench.row("Runs", "Finished").waitFor();
+    await workbench.expand(workbench.row("Runs", "Reservations"));
   },
 
   "a decision that is recorded moves no evidence: the squiggle stays in the report that said FAIL": async ({
@@ -309,6 +310,7 @@ export const scenarios = {
   },
 
   "the workflow graph shows phases and gates, and is used with the keyboard": async ({ workbench, page }) => {
+    await workbench.openFile("late-fees/review/code-review.json");
     await workbench.command("Phasekeeper: Show Workflow Graph");
     const graph = workbench.runPage;
     await graph.locator(".phase.current").waitFor();
