@@ -310,7 +310,7 @@ export const scenarios = {
   },
 
   "the workflow graph shows phases and gates, and is used with the keyboard": async ({ workbench, page }) => {
-    await workbench.openFile("late-fees/review/code-review.json");
+    await workbench.openFile("code-review.json");
     await workbench.command("Phasekeeper: Show Workflow Graph");
     const graph = workbench.runPage;
     await graph.locator(".phase.current").waitFor();
