@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from phasekeeper.orchestration.plans.three_way_merge import merge_plans
 from phasekeeper.server.store.merge_driver import union
 
 from tests.cli_walkthroughs.driver import Drive
-from tests.roots import needs
+from tests.cli_walkthroughs.repository import Repository
 
 RUN = ".orchestrator/tasks/M1"
 PLAN = """\
@@ -33,35 +32,21 @@ PLAN = """\
 """
 
 
-class Repository(Drive):
+class MergingRepository(Repository):
     """A repository whose merges of journals and plans go through `phasekeeper merge-journal`."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         super().__init__(tmp_path, monkeypatch)
-        (self.root / ".git").rmdir()
-        self.git("init", "--quiet", "--initial-branch=main")
-        self.do("init", "--yes")
         driver = shlex.join([sys.executable, "-m", "phasekeeper", "merge-journal"])
         self.git("config", "merge.phasekeeper.driver", f"{driver} %O %A %B %P")
         attributes = ("**/.phasekeeper/journal.jsonl", "**/MASTER_PLAN.md")
         lines = (f"{each} merge=phasekeeper\n" for each in attributes)
         (self.root / ".git/info").mkdir(exist_ok=True)
         (self.root / ".git/info/attributes").write_text("".join(lines), encoding="utf-8")
-        self.write(".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")
         self.write(f"{RUN}/MASTER_PLAN.md", PLAN)
         for name in ("01-first.md", "02-second.md", "03-third.md"):
             self.write(f"{RUN}/{name}", f"# {name}\n")
         self.commit()
-
-    def git(self, *words: str, code: int = 0) -> str:
-        words = (needs("git"), *words)
-        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, check=False)
-        assert done.returncode == code, done
-        return done.stdout
-
-    def commit(self) -> None:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message=work")
 
     def done_on_branch(self, name: str, task: str) -> None:
         self.git("switch", "--quiet", "--create", name, "main")
@@ -73,43 +58,45 @@ class Repository(Drive):
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    return Repository(tmp_path, monkeypatch)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MergingRepository:
+    return MergingRepository(tmp_path, monkeypatch)
 
 
-def test_two_branches_that_each_did_a_task_merge_without_a_question(repository: Repository) -> None:
+def test_two_branches_that_each_did_a_task_merge_without_a_question(repository: MergingRepository) -> None:
     repository.done_on_branch("one", "f-02")
     repository.done_on_branch("other", "f-03")
-    repository.git("merge", "--quiet", "--no-edit", "one")
+    repository.merged("one")
     evaluation = repository.evaluation(RUN)
     codes = {found["code"] for found in evaluation["findings"]}
     assert not {"journal-forked", "status-drift"} & codes
     assert evaluation["suggestion"]["suggestedNext"] == "4b"
 
 
-def test_ticks_of_neighbouring_rows_are_both_kept_and_the_totals_counted_anew(repository: Repository) -> None:
+def test_ticks_of_neighbouring_rows_are_both_kept_and_the_totals_counted_anew(
+    repository: MergingRepository,
+) -> None:
     for name, task in (("one", "f-02"), ("other", "f-03")):
         repository.git("switch", "--quiet", "--create", name, "main")
         rows = [row.replace("[ ]", "[x]") if f"| {task} |" in row else row for row in PLAN.splitlines()]
         text = "\n".join(rows).replace("1/3 tasks complete (33%)", "2/3 tasks complete (67%)")
         repository.write(f"{RUN}/MASTER_PLAN.md", text + "\n")
         repository.commit()
-    repository.git("merge", "--quiet", "--no-edit", "one")
+    repository.merged("one")
     done = PLAN.replace("[ ]", "[x]").replace("1/3 tasks complete (33%)", "3/3 tasks complete (100%)")
     assert repository.text(f"{RUN}/MASTER_PLAN.md") == done
 
 
-def test_what_both_sides_changed_differently_is_left_to_a_person(repository: Repository) -> None:
+def test_what_both_sides_changed_differently_is_left_to_a_person(repository: MergingRepository) -> None:
     for name, title in (("one", "Footing"), ("other", "Ground")):
         repository.git("switch", "--quiet", "--create", name, "main")
         repository.write(f"{RUN}/MASTER_PLAN.md", PLAN.replace("Foundation", title))
         repository.commit()
-    repository.git("merge", "--quiet", "--no-edit", "one", code=1)
+    repository.merged("one", code=1)
     text = repository.text(f"{RUN}/MASTER_PLAN.md")
     assert "<<<<<<<" in text and "Footing" in text and "Ground" in text
 
 
-def test_rows_that_were_added_are_merged_as_git_does_it(repository: Repository) -> None:
+def test_rows_that_were_added_are_merged_as_git_does_it(repository: MergingRepository) -> None:
     for name, old, new in (
         ("one", "## Phase 1", "> A note.\n\n## Phase 1"),
         ("other", "(33%)", "(33%)\n\nEnd."),
@@ -117,7 +104,7 @@ def test_rows_that_were_added_are_merged_as_git_does_it(repository: Repository) 
         repository.git("switch", "--quiet", "--create", name, "main")
         repository.write(f"{RUN}/MASTER_PLAN.md", PLAN.replace(old, new))
         repository.commit()
-    repository.git("merge", "--quiet", "--no-edit", "one")
+    repository.merged("one")
     text = repository.text(f"{RUN}/MASTER_PLAN.md")
     assert "> A note." in text and text.endswith("\n\nEnd.\n")
 

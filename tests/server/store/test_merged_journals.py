@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.store.repair import repair
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.cli_walkthroughs.driver import Drive
+from tests.cli_walkthroughs.repository import Repository
 from tests.roots import needs
 
 RUN = ".orchestrator/tasks/M1"
@@ -48,31 +47,16 @@ WIDE_PLAN = """\
 """
 
 
-class Repository(Drive):
-    """A git repository with a plan under way, set up by `init`."""
+class PlanRepository(Repository):
+    """A repository with a plan under way."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         super().__init__(tmp_path, monkeypatch)
-        (self.root / ".git").rmdir()
-        self.git("init", "--quiet", "--initial-branch=main")
-        self.do("init", "--yes")
-        self.write(".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")
         self.write(f"{RUN}/MASTER_PLAN.md", PLAN)
         for name in ("01-first.md", "02-tests.md"):
             self.write(f"{RUN}/{name}", f"# {name}\n")
         self.do("report", RUN, *self.with_text("4a", "complete", "--task", "f-02"))
         self.commit()
-
-    def git(self, *words: str) -> str:
-        done = subprocess.run(
-            [needs("git"), *words], cwd=self.root, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done
-        return done.stdout
-
-    def commit(self) -> None:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message=work")
 
     def on_branch(self, name: str, *reports: tuple[str, ...]) -> None:
         """Reports made on a branch of its own from main."""
@@ -80,9 +64,6 @@ class Repository(Drive):
         for words in reports:
             self.do("report", RUN, *self.with_text(*words))
         self.commit()
-
-    def merged(self, name: str) -> None:
-        self.git("merge", "--quiet", "--no-edit", name)
 
     def look(self) -> tuple[Evaluation, list[tuple[str, str]]]:
         """How the run stands, and (phase, outcome) of the reports that count."""
@@ -95,9 +76,9 @@ class Repository(Drive):
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PlanRepository:
     needs("git")
-    return Repository(tmp_path, monkeypatch)
+    return PlanRepository(tmp_path, monkeypatch)
 
 
 def line(entry: dict[str, object]) -> str:
@@ -112,7 +93,7 @@ def gates(evaluation: Evaluation) -> dict[str, str]:
     return {gate.id: gate.status for gate in evaluation.gates}
 
 
-def test_of_merged_branches_no_line_is_lost_and_git_sees_no_conflict(repository: Repository) -> None:
+def test_of_merged_branches_no_line_is_lost_and_git_sees_no_conflict(repository: PlanRepository) -> None:
     repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
     repository.on_branch("shorter", ("4b", "pass"))
     lines = {
@@ -126,7 +107,9 @@ def test_of_merged_branches_no_line_is_lost_and_git_sees_no_conflict(repository:
     assert "journal-forked" in codes(repository.look()[0])
 
 
-def test_a_pass_on_the_shorter_branch_opens_nothing_until_a_person_links_it(repository: Repository) -> None:
+def test_a_pass_on_the_shorter_branch_opens_nothing_until_a_person_links_it(
+    repository: PlanRepository,
+) -> None:
     repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
     repository.on_branch("shorter", ("4b", "pass"))
     repository.merged("longer")
@@ -137,7 +120,9 @@ def test_a_pass_on_the_shorter_branch_opens_nothing_until_a_person_links_it(repo
     assert refused.code == 1
 
 
-def test_a_decision_on_the_shorter_branch_counts_only_once_a_person_links_it(repository: Repository) -> None:
+def test_a_decision_on_the_shorter_branch_counts_only_once_a_person_links_it(
+    repository: PlanRepository,
+) -> None:
     repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
     repository.git("switch", "--quiet", "--create", "shorter", "main")
     assert repository.decide("override", RUN, "--to", "4c", "--reason", "in haste").code in (0, 3)
@@ -149,7 +134,7 @@ def test_a_decision_on_the_shorter_branch_counts_only_once_a_person_links_it(rep
     assert kinds.count("override") == 1 and "decision-unverified" not in codes(repository.look()[0])
 
 
-def test_a_failure_on_the_shorter_branch_counts_at_once(repository: Repository) -> None:
+def test_a_failure_on_the_shorter_branch_counts_at_once(repository: PlanRepository) -> None:
     repository.on_branch("longer", ("4b", "pass"), ("4c", "ok"))
     repository.on_branch("shorter", ("4b", "fail", "--failed", "f-02"))
     repository.git("merge", "--quiet", "--no-edit", "-X", "theirs", "longer")
@@ -159,7 +144,7 @@ def test_a_failure_on_the_shorter_branch_counts_at_once(repository: Repository) 
     assert evaluation.status != "complete"
 
 
-def test_repair_links_the_branches_and_then_all_records_count(repository: Repository) -> None:
+def test_repair_links_the_branches_and_then_all_records_count(repository: PlanRepository) -> None:
     repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
     repository.on_branch("shorter", ("4b", "pass"))
     repository.merged("longer")
@@ -176,7 +161,7 @@ def test_repair_links_the_branches_and_then_all_records_count(repository: Reposi
     assert repair(repository.root, RUN) == ()
 
 
-def test_both_branches_may_link_the_same_fork(repository: Repository) -> None:
+def test_both_branches_may_link_the_same_fork(repository: PlanRepository) -> None:
     repository.on_branch("longer", ("4b", "fail", "--failed", "f-02"), ("F1", "ok"))
     repository.on_branch("shorter", ("4b", "pass"))
     repository.merged("longer")
@@ -194,7 +179,7 @@ def test_both_branches_may_link_the_same_fork(repository: Repository) -> None:
     assert evaluation.status != "invalid"
 
 
-class WideRepository(Repository):
+class WideRepository(PlanRepository):
     """A plan with two tasks that two people may do at once, each in a worktree of their own."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
