@@ -112,11 +112,13 @@ def branch_ends(known: Mapping[str, RecordLine]) -> list[str]:
 def _trunk(lines: Sequence[RecordLine]) -> list[RecordLine]:
     """The longest chain from a line that follows none; of several of one length the one that began first.
 
-    A relink adds what it links: whoever goes on without knowing of it is the branch.
+    A relink adds one for each branch that it links: whoever goes on without knowing of it is the branch.
     """
     longest: dict[object, tuple[int, RecordLine]] = {}
+    known = {line.digest for line in lines}
     for line in reversed(from_start(lines)):
-        length = 1 + len(_linked_heads(line)) + (longest[line.digest][0] if line.digest in longest else 0)
+        linked = len(known.intersection(_linked_heads(line)))
+        length = 1 + linked + (longest[line.digest][0] if line.digest in longest else 0)
         other = longest.get(line.record["prev"])
         if other is None or length > other[0] or (length == other[0] and _began(line) < _began(other[1])):
             longest[line.record["prev"]] = length, line

@@ -106,6 +106,12 @@ def test_a_branch_that_knew_of_another_does_not_contradict_it() -> None:
     assert (names(found.chain), found.lost, found.heads) == (["0", "a", "b", "m2", "v", "m1"], [], ["m1"])
 
 
+def test_a_link_to_lines_that_are_not_there_makes_no_branch_longer() -> None:
+    forged = line("m", "0", kind="relink", about=",".join(f"x{number}" for number in range(9)) + ",m2,m2")
+    found = merged(FIRST, work("a1", "0", "x"), work("a2", "a1", phase="check"), forged)
+    assert (found.head, names(found.chain)) == ("a2", ["0", "a1", "a2", "m"])
+
+
 def test_a_branch_whose_first_line_follows_nothing_known_is_none() -> None:
     found = merged(FIRST, work("a", "0", "x"), work("b", "gone", "y"))
     assert (names(found.chain), names(found.lost), found.contradiction) == (["0", "a"], ["b"], None)
