@@ -73,12 +73,16 @@ class AnswerBuilder:
             if not self.say(line, cost=size(item) + 1 + (0 if taken else len(name) + 6)):
                 break
             taken.append(item)
-        if taken or not total:
-            self._place(name, taken)
+        left = start + len(taken)
+        if not taken and start < total:
+            # What fits under no head is passed over, and named: the next page begins behind it.
+            self._left_out.append(f"{name}[{start}]")
+            left += 1
+        self._place(name, taken)
         if start >= total > 0:
             self.put("note", note := f"start={start} is beyond the end: there are {total}; begin at 0", note)
-        elif start + len(taken) < total:
-            self._data |= {"next": start + len(taken), "total": total}
+        elif left < total:
+            self._data |= {"next": left, "total": total}
 
     def answer(self) -> Answer:
         """The answer as it is now."""

@@ -30,7 +30,7 @@ from .answer import (
 from .headers import head_of, head_of_root, progress_words, short_run
 
 _CHECKS = 4
-_TAIL = 5
+_TAIL, _SHUT_NAMED = 5, 3
 STILL_RUNNING = "the checks still run; wait_for_change tells when there is a result, or ask again"
 _GATE_ROOM = 1_400
 """Characters of a gate's data; more does not fit on a page under the longest head."""
@@ -112,9 +112,10 @@ def gates(e: Evaluation, gate: str = "", start: int = 0, outcomes: Sequence[Outc
     _require_gate(e, gate)
     names = [each.id for each in e.gates]
     head, line = head_of(e)
-    shut = [plain(each.id, 60) for each in e.gates if each.shut and each.in_force]
+    shut = [plain(each.id, 40) for each in e.gates if each.shut and each.in_force]
     if shut:
-        summary = f"shut: {', '.join(shut[:6])}"
+        more = f" and {len(shut) - _SHUT_NAMED} more" if len(shut) > _SHUT_NAMED else ""
+        summary = f"shut: {', '.join(shut[:_SHUT_NAMED])}{more}"
     else:
         summary = "no gate in force is shut" if names else "no gates"
     builder = AnswerBuilder(head | {"currentPhase": optional(e.current_phase, 60)}, line)

@@ -162,6 +162,15 @@ def test_the_pages_together_hold_every_run_gate_and_question(runs: list[Evaluati
         assert len(pages(lambda start, e=e: gates(e, "", start), "gates")) == len(e.gates)
 
 
+def test_an_item_that_fits_on_no_page_is_named_and_the_next_page_begins_behind_it() -> None:
+    items = [("x" * 5_000, "a giant"), ("y", "one that fits")]
+    first, second = AnswerBuilder({"root": "/r"}, "all"), AnswerBuilder({"root": "/r"}, "all")
+    first.fill("runs", items, 0, 2)
+    assert first.answer().data == {"root": "/r", "runs": [], "next": 1, "total": 2, "leftOut": ["runs[0]"]}
+    second.fill("runs", items[1:], 1, 2)
+    assert second.answer().data == {"root": "/r", "runs": ["y"]}
+
+
 def test_a_plan_of_ten_thousand_tasks_with_giant_titles_is_paged(root: Path) -> None:
     folder = plan(root, "big", 10_000, done=1)
     text = (folder / "MASTER_PLAN.md").read_text(encoding="utf-8")
