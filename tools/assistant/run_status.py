@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -32,8 +32,8 @@ from .headers import head_of, head_of_root, progress_words, short_run
 _CHECKS = 4
 _TAIL, _SHUT_NAMED = 5, 3
 STILL_RUNNING = "the checks still run; wait_for_change tells when there is a result, or ask again"
-_GATE_ROOM = 1_400
-"""Characters of a gate's data; more does not fit on a page under the longest head."""
+_GATE_ROOM, _GATE_LINE = 1_400, 900
+"""Characters of a gate's data, and of its words; more does not fit on a page under the longest head."""
 _GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0, "basis": 0, "rests_on": 120}
 _RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0, "revision": 0}
 _WORKFLOWS = 20
@@ -142,10 +142,10 @@ def _put_outcome(builder: AnswerBuilder, outcome: Outcome) -> None:
 
 
 def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
-    """A gate as data and its line; of one that takes a page and more the first criteria and words only."""
+    """A gate as data and its line; of one that takes a page and more the first criteria, or only its words."""
     data: dict[str, Any] = {}
-    is_judged = gate.status != GateStatus.NOT_REACHED
-    for most, evidence in ((6, 2), (3, 0), (1, 0)):
+    line, is_judged = "", gate.status != GateStatus.NOT_REACHED
+    for most, evidence in ((6, 2), (3, 0), (1, 0), (0, 0)):
         criterion = {
             "text": 100,
             "met": 0,
@@ -156,8 +156,14 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
         more = {"allowed": (most, 60), "forbidden": forbidden, "criteria": criteria}
         more |= {"checks": (most, check_data)}
         data = excerpt(gate, {**_GATE, **more})
-        if size(data) <= _GATE_ROOM:
+        line = _gate_line(gate, data, most)
+        if size(data) <= _GATE_ROOM and len(line) <= _GATE_LINE:
             break
+    return data, line
+
+
+def _gate_line(gate: GateState, data: Mapping[str, Any], most: int) -> str:
+    """The words of a gate, with so many of its criteria and checks at most."""
     force = ", in force" if gate.in_force else ""
     rests_on = f", {data['restsOn']}" if gate.rests_on else ""
     line = f"gate {data['id']} ({quote(gate.title, 60)}, after {data['after']}): {gate.status}"
@@ -165,10 +171,10 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
     words = {True: "met", False: "NOT met", None: "no evidence"}
     criteria = [
         f"{words[each['met']]}: {quote(each['text'], 80)}{at_place(each['evidence'])}"
-        for each in data["criteria"][:4]
+        for each in data["criteria"][: min(4, most)]
     ]
     line = f"{line} {'; '.join(criteria)}." if criteria else line
-    return data, "\n".join((line, *check_lines(gate.checks[:_CHECKS])))
+    return "\n".join((line, *check_lines(gate.checks[: min(_CHECKS, most)])))
 
 
 def permission(e: Evaluation, given: Permission) -> Answer:
