@@ -40,6 +40,8 @@ class Home:
             "XDG_STATE_HOME": str(self.path / "state"),
             "XDG_CACHE_HOME": str(self.path / "cache"),
             "PHASEKEEPER_WAIT_S": str(BOUND_S),
+            # Nobody is there to leave a pager.
+            "PHASEKEEPER_PAGER": "cat",
         }
         self.processes: list[Any] = []
         self._bounds: list[threading.Timer] = []

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import signal
 import socket
 import struct
 import subprocess
@@ -50,9 +51,12 @@ def on_terminal(command: Sequence[str], folder: Path, env: dict[str, str], colum
     """(exit code, all that a command writes to its terminal)."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=env)
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=env, start_new_session=True
+    )
     os.close(theirs)
-    bound = threading.Timer(BOUND_S, process.kill)
+    # What it started holds the terminal too.
+    bound = threading.Timer(BOUND_S, os.killpg, (process.pid, signal.SIGKILL))
     bound.start()
     said = b""
     try:
