@@ -515,7 +515,7 @@ def reports_whose_guards_use_their_budget(root: Path) -> None:
 @bomb
 def reports_of_one_moment(root: Path) -> None:
     """Each that is taken has to be chosen among all that are left."""
-    count = 5_000
+    count = 3_000
     _with_plan(root, count)
     write(root, PLAN, plan("".join(map(row, range(count)))).replace("[ ]", "[x]", 1))
     write(root, ".phasekeeper/config.yaml", "parameters: {master-plan: {adoption: auto}}\n")

@@ -142,7 +142,7 @@ def _put_outcome(builder: AnswerBuilder, outcome: Outcome) -> None:
 
 
 def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
-    """A gate as data and its line; of one that takes a page and more the first criteria, or only its words."""
+    """A gate as data and its line; of a long one the first criteria, or only its words."""
     data: dict[str, Any] = {}
     line, is_judged = "", gate.status != GateStatus.NOT_REACHED
     for most, evidence in ((6, 2), (3, 0), (1, 0), (0, 0)):
