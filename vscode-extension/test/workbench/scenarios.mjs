@@ -374,6 +374,8 @@ export const scenarios = {
   }) => {
     const inside = workbench.row("Runs", "A queue for each book");
     const chosen = workbench.row("Runs", /^Approval3/);
+    for (const outer of ["Reservations", /^Plan0 of 2/, /^1\. Queue/])
+      await workbench.expand(workbench.row("Runs", outer));
     await inside.waitFor();
     await chosen.click();
     for (const wait of [1, 2]) {

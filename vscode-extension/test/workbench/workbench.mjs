@@ -48,6 +48,7 @@ export class Workbench {
 
   async expand(row) {
     if ((await row.getAttribute("aria-expanded")) !== "true") await row.locator(".monaco-tl-twistie").click();
+    await row.and(this.page.locator('[aria-expanded="true"]')).waitFor();
   }
 
   async collapse(row) {
