@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..version import VERSION
 from . import catalog
+from .command_entry import Argument
 
 _ABOUT = """\
 Says, from the files alone, which phase each piece of work is in, what comes
@@ -61,7 +62,19 @@ def parse_for_caller(words: Sequence[str]) -> argparse.Namespace | None:
     return argparse.Namespace(**_DEFAULTS | vars(options)) if options.command else None
 
 
-class _Parser(argparse.ArgumentParser):
+class _LateParser(argparse.ArgumentParser):
+    """Takes the arguments of its command once it parses: one of all commands does."""
+
+    late: Sequence[Argument] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        late, self.late = self.late, ()
+        for argument in late:
+            self.add_argument(*argument.names, **argument.options)
+        return super().parse_known_args(args, namespace)
+
+
+class _Parser(_LateParser):
     """Says of an unknown command which was meant; argparse lists all of them."""
 
     def error(self, message: str) -> NoReturn:
@@ -82,7 +95,7 @@ class _ParserExit(Exception):  # noqa: N818 - not for people
     """argparse would print something and end the process."""
 
 
-class _SilentParser(argparse.ArgumentParser):
+class _SilentParser(_LateParser):
     """Prints nothing, ends nothing: raises _ParserExit instead."""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -100,7 +113,7 @@ def _silent_parser() -> argparse.ArgumentParser:
     return _parser(_SilentParser)
 
 
-def _parser(kind: type[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+def _parser(kind: type[_LateParser]) -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     parser = kind(prog="phasekeeper", description=_ABOUT, epilog=_MORE, formatter_class=raw)
     parser.set_defaults(command=None, printed=parser)
@@ -121,6 +134,5 @@ def _parser(kind: type[argparse.ArgumentParser]) -> argparse.ArgumentParser:
             formatter_class=raw,
         )
         inner.set_defaults(command=command)
-        for argument in command.arguments:
-            inner.add_argument(*argument.names, **argument.options)
+        inner.late = command.arguments
     return parser
