@@ -73,6 +73,9 @@ class Runs:
     )
     alone: bool = key(BOOL, "only where no other definition may have a run in the root")
     shared: bool = key(BOOL, "such folders hold other things too: one that is no run says nothing")
+    title: str = key(
+        word("plan", "folder"), "what a run is called: as its plan or state says, or as its folder", "plan"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

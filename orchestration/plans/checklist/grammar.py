@@ -71,6 +71,7 @@ class ChecklistGrammar:
       than the status that it has here: "drops it".
     - `details` gives each row's dependencies and files by its id; `problems` what is wrong between rows.
     - `parent_of` gives the id above an id by its number, "" for none.
+    - `title_label` stands before the name of the work in the file's title.
     """
 
     tool: str
@@ -82,6 +83,7 @@ class ChecklistGrammar:
     details: Callable[[Checklist, Sequence[ChecklistRow]], Mapping[str, TaskFile]]
     problems: Callable[[Checklist, Sequence[ChecklistRow]], Iterable[Problem]]
     parent_of: Callable[[str], str] = lambda task_id: ""
+    title_label: str = ""
 
     def status_of(self, mark: str) -> MarkStatus:
         known = self.marks.get(mark)

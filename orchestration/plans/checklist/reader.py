@@ -52,9 +52,9 @@ def read_plan(text: str, grammar: ChecklistGrammar) -> Plan | None:
     if not rows:
         return None
     problems = [*read.problems(grammar), *_duplicates(rows), *grammar.problems(listed, rows)]
-    heads = listed.document.headings
+    title = next((each.text for each in listed.document.headings if each.level == 1), "")
     return Plan(
-        title=next((each.text for each in heads if each.level == 1), ""),
+        title=title.removeprefix(grammar.title_label).lstrip(),
         status="",
         stages=tuple(_stages(listed, rows, stages)),
         substance=_substance(listed, [row.item for row in rows]),

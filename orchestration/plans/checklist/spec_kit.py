@@ -84,5 +84,6 @@ GRAMMAR = ChecklistGrammar(
     sight=_sight,
     details=_details,
     problems=_problems,
+    title_label="Tasks:",
 )
 DIALECT = checklist_dialect("a spec-kit tasks.md: a list of T001, T002, .. by phases", GRAMMAR)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def init(options: Namespace) -> int:
     with definitions_of(workspace.root):
         workflows = [workspace.library.workflow(name) for name in workspace.library.names]
     root = workspace.root
+    print_lines([_runs_line(workspace)])
     changes, skipped = plan_setup(root, workflows, options.assistants)
     print_errors(f"phasekeeper: {plain(each.path)} is left alone: {plain(each.why)}" for each in skipped)
     if not changes:
@@ -71,6 +73,17 @@ def init(options: Namespace) -> int:
     _write(root, changes)
     print_lines([[Part(f"written: {', '.join(plain(change.path) for change in changes)}", "good")]])
     return REFUSED if skipped else OK
+
+
+def _runs_line(workspace: Workspace) -> Line:
+    """How many runs of which workflows are here: conventions are read where they lie, none is set up."""
+    counts = Counter(match.workflow.name for match in workspace.matches)
+    if not counts:
+        said = "no runs are here yet; `phasekeeper start WORKFLOW NAME` begins one"
+        return [Part(f"{plain(str(workspace.root), PATH_LIMIT)}: {said}")]
+    named = [f"{count} {plain(name, 60)}" for name, count in counts.most_common()]
+    runs = "1 run" if counts.total() == 1 else f"{counts.total()} runs"
+    return [Part("found: ", "dim"), Part(f"{runs}: {', '.join(named)}", "good")]
 
 
 def _write(root: Path, changes: Sequence[PlannedFile]) -> None:

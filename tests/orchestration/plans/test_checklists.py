@@ -61,7 +61,7 @@ def batches(plan: Plan, *, optional: bool = False) -> tuple[tuple[str, ...], ...
 
 def test_a_spec_kit_list_is_its_phases_with_their_tasks() -> None:
     plan = read("spec-kit", SPEC_KIT)
-    assert plan.title == "Tasks: Login"
+    assert plan.title == "Login"
     assert [(stage.id, stage.title, stage.done, stage.total) for stage in plan.stages] == [
         ("1", "Phase 1: Setup", 1, 4),
         ("2", "Phase 2: User Story 1 - Log in (Priority: P1)", 0, 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -31,7 +32,7 @@ from phasekeeper.server.store.additive_edits import PlannedFile, write_planned
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
-from tests.roots import TASKS, needs, put, task
+from tests.roots import EXAMPLES, TASKS, needs, put, task
 
 LIBRARY = DefinitionLibrary.of(MemoryFiles({}))
 SHIPPED = [LIBRARY.workflow(name) for name in LIBRARY.built_in]
@@ -59,6 +60,16 @@ def test_without_a_terminal_it_shows_what_it_would_write_and_writes_nothing(here
     assert all(f"{path} (new)\n" in out for path in FILES)
     assert all(f"  + {line}\n" in out for line in (*ATTRIBUTES, *IGNORED, *DENIED))
     assert [path.name for path in here.iterdir()] == [".git"]
+
+
+def test_it_says_first_which_workflows_and_conventions_are_here(here, run):
+    assert "no runs are here yet; `phasekeeper start WORKFLOW NAME` begins one\n" in run("init")[1]
+    for convention in ("spec-kit", "openspec", "task-master"):
+        shutil.copytree(EXAMPLES / "conventions" / convention, here, dirs_exist_ok=True)
+    task(here, "T1")
+    task(here, "T2")
+    first = run("init")[1].splitlines()[0]
+    assert first == "found: 6 runs: 2 artifact-pipeline, 2 task-master, 1 openspec, 1 spec-kit"
 
 
 def test_yes_writes_it_and_a_second_time_there_is_nothing_to_do(here, run):

@@ -211,3 +211,25 @@ async function put(file, text) {
 }
 
 export const journal = (folder, run) => path.join(folder, TASKS, run, ".phasekeeper/journal.jsonl");
+
+/** The conventions with an example: what the row of its run says, and what its next step. */
+export const CONVENTIONS = [
+  ["agent-os", "Spec Tasks", "Do the tasks"],
+  ["backlog", "Library", "Do what is ready"],
+  ["beads", "issues", "Work on what is ready"],
+  ["bmad", "Town library", "Develop the stories"],
+  ["kiro", "Implementation Plan", "Do the tasks"],
+  ["openspec", "add-shelf-map", "Do the tasks"],
+  ["plan-file", "Moving the library", "Do the tasks"],
+  ["spec-kit", "Overdue notices", "Implement"],
+  ["spec-workflow", "Tasks Document", "Do the tasks"],
+  ["task-master", "master", "Do the tasks"],
+];
+
+/** A repository that holds the example of a convention and nothing else. */
+export async function convention(folder, name) {
+  const examples = path.join(import.meta.dirname, "../../../examples/conventions");
+  await fs.cp(path.join(examples, name), folder, { recursive: true });
+  await fs.mkdir(path.join(folder, ".git"));
+  return folder;
+}

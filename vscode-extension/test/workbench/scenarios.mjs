@@ -3,7 +3,19 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { checked, FAILURE, HOURS, journal, measured, REPORT, second, WRONG_HOURS, writePlan } from "./files.mjs";
+import {
+  checked,
+  convention,
+  CONVENTIONS,
+  FAILURE,
+  HOURS,
+  journal,
+  measured,
+  REPORT,
+  second,
+  WRONG_HOURS,
+  writePlan,
+} from "./files.mjs";
 import { press, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -580,6 +592,18 @@ export const scenarios = {
       assert.equal(await workbench.dialog.count(), 0);
       assert.equal(await fs.readFile(evidence, "utf8"), result);
     },
+
+  "a repository of each convention shows its next step, with no file of ours": async ({ workbench, page, rig }) => {
+    for (const [name, title, step] of CONVENTIONS) {
+      const folder = await convention(path.join(rig.folder, name), name);
+      await workbench.open(folder);
+      await workbench.showSidebar();
+      await workbench.row("Runs", title).waitFor();
+      await workbench.row("Next Steps", step).waitFor();
+      await page.screenshot({ path: picture(`convention-${name}`) });
+      await assert.rejects(fs.access(path.join(folder, ".phasekeeper")));
+    }
+  },
 };
 
 const picture = (name) => new URL(`../../test-output/${name}.png`, import.meta.url).pathname;
