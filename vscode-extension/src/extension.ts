@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { isRunRow, registerCommands } from "./commands";
 import { activeFile, filePath, isSameRun } from "./commands/pick";
+import { AssistantTerminals } from "./commands/send";
 import { registerRecords } from "./commands/show";
 import { offerInstall, reportUnusable } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
@@ -45,15 +46,17 @@ export function activate(context: vscode.ExtensionContext): Api {
   const list = new RunListOptions(context.workspaceState);
   const trees = treesOf(session, list);
   const pages = new RunPages(session);
+  const terminals = new AssistantTerminals();
   const mcp = registerMcpProvider(session);
   context.subscriptions.push(
     output,
     client,
     pages,
+    terminals,
     ...Object.values(trees),
     new PlanDecorations(session),
     list,
-    ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, pages, installation }),
+    ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, pages, installation, terminals }),
     registerRecords(),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),

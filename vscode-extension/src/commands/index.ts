@@ -15,9 +15,10 @@ import type { Tree } from "../views/tree";
 import { runChecks } from "./check";
 import { answer, override, rollBack } from "./decide";
 import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
+import { type AssistantTerminals, copyPrompt, sendToAssistant } from "./send";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
 import { explainGate, openPlace, showNext } from "./show";
-import { claim, copyPrompt, release, report, startRun } from "./work";
+import { claim, release, report, startRun } from "./work";
 
 /** The commands that write; not in a workspace that is not trusted. */
 const WRITING: ReadonlySet<string> = new Set([
@@ -40,6 +41,7 @@ interface Parts {
   readonly list: RunListOptions;
   readonly pages: RunPages;
   readonly installation: InstallTarget;
+  readonly terminals: AssistantTerminals;
 }
 
 export function registerCommands(session: Session, parts: Parts): vscode.Disposable[] {
@@ -63,6 +65,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     showFinished: () => parts.list.set({ hidesFinished: false }),
     releaseTask: (subject) => release(session, subject),
     runCheck: (subject) => runChecks(session, subject),
+    sendToAssistant: (subject) => sendToAssistant(session, parts.terminals, subject),
     copyPrompt: (subject) => copyPrompt(session, subject),
     openPage: (subject) => openPage(session, parts.pages, subject),
     showGraph: (subject) => openPage(session, parts.pages, subject, "graph"),

@@ -9,7 +9,6 @@ import { exec } from "../server/exec";
 import type { Session } from "../session";
 import { stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
-import { prompt } from "../views/prompt";
 import type { Subject } from "../views/row";
 import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
 import { openPlace, openToWrite } from "./show";
@@ -191,11 +190,4 @@ async function chooseTask(
   }));
   const picked = await choose(items, "Which task?", "There is no such task in this run.");
   return picked && { run, task: picked.id, who: picked.claimedBy ?? "" };
-}
-
-export async function copyPrompt(session: Session, subject: Partial<Subject>): Promise<void> {
-  const run = await chooseRun(session, subject, "Copy the next step of which run?");
-  if (!run) return;
-  await vscode.env.clipboard.writeText(prompt(run));
-  vscode.window.setStatusBarMessage("$(check) The prompt is in the clipboard.", 5000);
 }

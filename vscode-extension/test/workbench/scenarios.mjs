@@ -274,6 +274,38 @@ export const scenarios = {
     });
   },
 
+  "the next step is typed in the terminal where an assistant runs, and waits there for Enter": async ({
+    workbench,
+    page,
+    rig,
+  }) => {
+    const program = await inside(`${rig.folder}/bin/claude`);
+    const heard = `${rig.folder}/heard`;
+    await fs.writeFile(program, `#!/bin/sh\ncat > '${heard}'\n`, { mode: 0o755 });
+    await workbench.command("Terminal: Create New Terminal");
+    await page.locator(".terminal.xterm").waitFor();
+    await page.locator(".xterm-helper-textarea").focus();
+    await page.keyboard.type(`${program}\n`);
+    await until(
+      () =>
+        fs.access(heard).then(
+          () => true,
+          () => false,
+        ),
+      "the assistant runs",
+    );
+    await workbench.command("Phasekeeper: Send to Assistant");
+    await workbench.pick("Charge a fee");
+    await page.locator(".statusbar-item", { hasText: "press Enter there" }).first().waitFor();
+    assert.equal(await fs.readFile(heard, "utf8"), "");
+    await page.screenshot({ path: picture("a-step-in-a-terminal") });
+    await page.locator(".xterm-helper-textarea").focus();
+    await page.keyboard.press("Enter");
+    await until(async () => /^Continue the run .*late-fees/.test(await fs.readFile(heard, "utf8")), "it has the step");
+    await workbench.command("Terminal: Kill All Terminals");
+    await page.locator(".terminal.xterm").waitFor({ state: "hidden" });
+  },
+
   "a gate is explained from the palette": async ({ workbench, page }) => {
     await workbench.command("Phasekeeper: Explain Gate");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Charge a fee" }).first().click();
