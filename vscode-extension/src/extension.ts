@@ -5,7 +5,7 @@ import { isRunRow, registerCommands } from "./commands";
 import { activeFile, filePath, isSameRun } from "./commands/pick";
 import { AssistantTerminals } from "./commands/send";
 import { registerRecords } from "./commands/show";
-import { offerInstall, reportUnusable } from "./commands/setup";
+import { offerInstall, reportUnusable, showOpenedExample } from "./commands/setup";
 import { PlanDecorations } from "./decorations";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
@@ -73,6 +73,7 @@ export function activate(context: vscode.ExtensionContext): Api {
       void (server.why ? reportUnusable(session, server.why) : offerInstall(session, installation));
     }),
   );
+  void showOpenedExample(context);
   void client.restart();
   return { session, trees, mcp: mcp.provider };
 }

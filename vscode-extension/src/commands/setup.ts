@@ -14,6 +14,7 @@ import type { Session } from "../session";
 import { askText, choose } from "./pick";
 
 const OFFERED_KEY = "phasekeeper.installOffered";
+const EXAMPLE_KEY = "phasekeeper.openedExample";
 const INSTALL = "Install";
 
 /** Offer to install the server, once; after that the sidebar does. */
@@ -143,7 +144,10 @@ export async function openExample(session: Session): Promise<void> {
     return;
   }
   const here = emptyFolder();
-  const target = here ?? (await askText("Open an example", "A new folder for the example runs.", unusedFolder()));
+  const forceNewWindow = (vscode.workspace.workspaceFolders ?? []).length > 0;
+  const where = forceNewWindow ? "It opens in a new window, which" : "It is opened here, and";
+  const words = `A new folder for the example runs. ${where} records nothing until you trust it.`;
+  const target = here ?? (await askText("Open an example", words, unusedFolder()));
   if (!target) return;
   const { code, stderr } = await exec(server.python, [...ARGUMENTS, "demo", target], { timeoutMs: 60_000 });
   if (code !== 0) {
@@ -151,8 +155,18 @@ export async function openExample(session: Session): Promise<void> {
     return;
   }
   if (here) return;
-  const options = { forceNewWindow: (vscode.workspace.workspaceFolders ?? []).length > 0 };
-  await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(target), options);
+  const example = vscode.Uri.file(target);
+  await session.context.globalState.update(EXAMPLE_KEY, example.fsPath);
+  await vscode.commands.executeCommand("vscode.openFolder", example, { forceNewWindow });
+}
+
+/** In the window that an example was opened in: show the sidebar, once. */
+export async function showOpenedExample({ globalState }: vscode.ExtensionContext): Promise<void> {
+  const example = globalState.get<string>(EXAMPLE_KEY);
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  if (example === undefined || folders[0]?.uri.fsPath !== example) return;
+  await globalState.update(EXAMPLE_KEY, undefined);
+  await vscode.commands.executeCommand("workbench.view.extension.phasekeeper");
 }
 
 /** The workspace's folder, if it is trusted and there is nothing in it. */

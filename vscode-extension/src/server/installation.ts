@@ -89,6 +89,7 @@ async function pip(
     "--no-input",
     "--no-compile",
     "--disable-pip-version-check",
+    "--progress-bar=off",
     ...packages,
   ];
   await requireSuccess(exec(pythonIn(target.own, target.platform), words, options), "pip cannot install the server");
@@ -104,15 +105,44 @@ async function bundledWheel(target: InstallTarget): Promise<string> {
   throw new Error("this build of the extension carries no server; install it with pip and set phasekeeper.python");
 }
 
+/** What pip and venv print, and what it means; the first that fits counts. */
+const FAILURES: readonly (readonly [RegExp, string])[] = [
+  [/No space left on device|not enough space on the disk/i, "the disk is full"],
+  [
+    /CERTIFICATE_VERIFY_FAILED|SSLError/,
+    "the certificate of the package index is not trusted; a proxy that looks into traffic needs its certificate in pip's setting cert",
+  ],
+  [
+    /\b407\b|Proxy Authentication Required/i,
+    "the proxy asks for a name and password; pip takes them from its setting proxy",
+  ],
+  [
+    /NameResolutionError|getaddrinfo failed|Name or service not known|Temporary failure in name resolution|NewConnectionError|Connection refused|Network is unreachable|ConnectTimeout|Read ?timed out/i,
+    "the package index cannot be reached; look at the network, the proxy, and pip's setting index-url",
+  ],
+  [
+    /\b40[13]\b.*(?:Client Error|Unauthorized|Forbidden)/i,
+    "the package index refuses; look at the name and password in pip's setting index-url",
+  ],
+  [/Permission denied|Access is denied/i, "a file may not be written"],
+];
+const NO_VERSION = /No matching distribution found for (\S+)/;
+
 async function requireSuccess(running: Promise<ExecResult>, failure: string): Promise<void> {
   const { code, stderr, stdout } = await running;
   if (code === 0) return;
-  const last = (stderr || stdout)
+  const said = stderr || stdout;
+  const last = said
     .trim()
     .split(/\r?\n/)
     .filter((line) => !/^\[notice\]|^WARNING/.test(line))
-    .at(-1);
-  throw new Error(last ? `${failure}: ${last}` : failure);
+    .at(-1)
+    ?.replace(/^ERROR: /, "");
+  const known = FAILURES.find(([pattern]) => pattern.test(said))?.[1];
+  const missing = NO_VERSION.exec(said)?.[1];
+  const why =
+    known ?? (missing ? `the package index has no version of ${missing} that fits this Python and system` : last);
+  throw new Error(why ? `${failure}: ${why}` : failure);
 }
 
 /** Whether the environment holds another wheel than the one carried now, as after an update of the extension. */

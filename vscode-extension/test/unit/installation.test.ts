@@ -47,6 +47,7 @@ test("the wheel goes into an environment of its own, with what it depends on", a
       "--no-input",
       "--no-compile",
       "--disable-pip-version-check",
+      "--progress-bar=off",
       (await findWheel(target.wheels))!,
     ],
   ]);
@@ -69,14 +70,26 @@ test("without an own installation nothing is outdated", async () => {
   expect(await isOutdated(target)).toBe(false);
 });
 
-test("what pip says last is why an installation failed, and no stamp is left", async () => {
-  const failing = programs((args) =>
-    args.includes("pip") ? "ERROR: No matching distribution found for pydantic\n[notice] a new release\n" : undefined,
+test.each([
+  ["ERROR: an odd thing\n[notice] a new release\n", "an odd thing"],
+  [
+    "WARNING: Retrying: NewConnectionError('Failed to establish a new connection: [Errno 111] Connection refused')\nERROR: No matching distribution found for pydantic>=2.12",
+    "the package index cannot be reached; look at the network, the proxy, and pip's setting index-url",
+  ],
+  [
+    "ERROR: Could not find a version (from versions: none)\nERROR: No matching distribution found for mcp>=2.3\n",
+    "the package index has no version of mcp>=2.3 that fits this Python and system",
+  ],
+  ["ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "the disk is full"],
+  ["ERROR: ... [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", expect.stringContaining("not trusted")],
+  ["ERROR: HTTP error 403 Client Error: Forbidden for url", expect.stringContaining("the package index refuses")],
+])("why pip failed is a sentence, and no stamp is left: %j", async (printed, why) => {
+  const failing = programs((args) => (args.includes("pip") ? printed : undefined));
+  const error = await install(target, "python3", failing, () => undefined, {}).catch(
+    (error: unknown) => error as Error,
   );
-  const installing = install(target, "python3", failing, () => undefined, {});
-  await expect(installing).rejects.toThrow(
-    new Error("pip cannot install the server: ERROR: No matching distribution found for pydantic"),
-  );
+  const [failure, said] = (error as Error).message.split(/: (.*)/s);
+  expect([failure, said]).toEqual(["pip cannot install the server", why]);
   await expect(readFile(path.join(target.own, "installed.json"))).rejects.toThrow();
 });
 

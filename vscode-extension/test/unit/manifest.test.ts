@@ -24,11 +24,25 @@ test("what a menu or a welcome calls is a command of ours or of the editor", () 
   const ours = new Set(manifest.contributes.commands.map(({ command }) => command));
   const called = [
     ...Object.values(manifest.contributes.menus).flatMap((entries) => entries.map((entry) => entry.command)),
-    ...manifest.contributes.viewsWelcome.flatMap(({ contents }) =>
-      [...contents.matchAll(/command:([\w.]+)/g)].map((match) => match[1]!),
-    ),
+    ...[
+      ...manifest.contributes.viewsWelcome.map(({ contents }) => contents),
+      ...manifest.contributes.walkthroughs.flatMap(({ steps }) => steps.map(({ description }) => description)),
+    ].flatMap((text) => [...text.matchAll(/command:([\w.]+)/g)].map((match) => match[1]!)),
   ];
-  expect(called.filter((name) => !ours.has(name) && !name.startsWith("vscode."))).toEqual([]);
+  const known = ["vscode.openFolder", "workbench.trust.manage"];
+  expect(called.filter((name) => !ours.has(name) && !known.includes(name))).toEqual([]);
+});
+
+test("a walkthrough has words beside each step, and is done with a step by what it offers", () => {
+  const ours = new Set(manifest.contributes.commands.map(({ command }) => command));
+  for (const step of manifest.contributes.walkthroughs.flatMap(({ steps }) => steps)) {
+    expect(text(step.media.markdown)).toMatch(/^# \w/);
+    for (const event of step.completionEvents) {
+      const [, command] = /^onCommand:(.+)$/.exec(event) ?? [];
+      if (command && command !== "vscode.openFolder") expect(ours).toContain(command);
+      if (command) expect(step.description).toContain(`(command:${command})`);
+    }
+  }
 });
 
 test("no lock file names a host to fetch from", () => {

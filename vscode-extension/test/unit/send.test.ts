@@ -9,17 +9,29 @@ interface Terminal {
   sent: (readonly [string, boolean])[];
 }
 type Listener = (event: unknown) => void;
-const editor = vi.hoisted(() => ({
-  terminals: [] as unknown[],
-  active: undefined as unknown,
-  known: [] as string[],
-  models: [] as object[],
-  executed: [] as unknown[],
-  copied: [] as string[],
-  said: [] as string[],
-  offered: [] as string[],
+interface Editor {
+  terminals: Terminal[];
+  active: Terminal | undefined;
+  known: string[];
+  models: object[];
+  executed: unknown[];
+  copied: string[];
+  said: string[];
+  offered: string[];
+  pick: number;
+  readonly on: Record<string, Listener>;
+}
+const editor = vi.hoisted((): Editor => ({
+  terminals: [],
+  active: undefined,
+  known: [],
+  models: [],
+  executed: [],
+  copied: [],
+  said: [],
+  offered: [],
   pick: 0,
-  on: {} as Record<string, Listener>,
+  on: {},
 }));
 vi.mock("vscode", () => {
   const event = (name: string) => (listener: Listener) => ((editor.on[name] = listener), { dispose: () => undefined });
@@ -64,8 +76,9 @@ function terminal(name: string, shellPath?: string): Terminal {
   return made;
 }
 
+const tell = (name: string, event: unknown): void => editor.on[name]!(event);
 const starts = (where: Terminal, line: string): void =>
-  editor.on["start"]!({ terminal: where, execution: { commandLine: { value: line } } });
+  tell("start", { terminal: where, execution: { commandLine: { value: line } } });
 const send = (): Promise<void> => sendToAssistant(session as never, terminals, run);
 
 beforeEach(() => {
@@ -105,7 +118,7 @@ test("the step is typed in one line where an assistant runs, and sent by the per
 test.each(["end", "close"])("a terminal whose assistant came to its %s is none", async (how) => {
   const where = terminal("bash");
   starts(where, "codex");
-  editor.on[how]!(how === "end" ? { terminal: where } : where);
+  tell(how, how === "end" ? { terminal: where } : where);
   await send();
   expect(where.sent).toEqual([]);
   expect(editor.copied).toHaveLength(1);
@@ -139,7 +152,7 @@ test("a chat without a model is none", async () => {
 test("in a chat that answers the step waits to be sent", async () => {
   Object.assign(editor, { known: ["workbench.action.chat.open"], models: [{}] });
   await send();
-  const query = expect.stringContaining("Continue the run");
+  const query: unknown = expect.stringContaining("Continue the run");
   expect(editor.executed).toEqual([["workbench.action.chat.open", { query, isPartialQuery: true }]]);
   expect(editor.copied).toEqual([]);
 });

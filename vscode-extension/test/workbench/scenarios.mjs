@@ -306,6 +306,17 @@ export const scenarios = {
     await page.locator(".terminal.xterm").waitFor({ state: "hidden" });
   },
 
+  "a walkthrough leads from the server to the assistant": async ({ workbench, page }) => {
+    await workbench.command("Welcome: Open Walkthrough...");
+    await workbench.pick("Get Started with Phasekeeper");
+    for (const step of ["Install the server", "Look at an example", "Open a folder of yours", "Connect your assistant"])
+      await page.locator(".getting-started-step", { hasText: step }).waitFor();
+    await page.locator(".getting-started-step", { hasText: "Connect your assistant" }).click();
+    await page.locator(".getting-started-step", { hasText: "Copy MCP Configuration" }).waitFor();
+    await page.screenshot({ path: picture("the-walkthrough") });
+    await workbench.command("View: Close All Editors");
+  },
+
   "a gate is explained from the palette": async ({ workbench, page }) => {
     await workbench.command("Phasekeeper: Explain Gate");
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "Charge a fee" }).first().click();
