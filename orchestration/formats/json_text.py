@@ -124,7 +124,9 @@ def read_json(text: str) -> ParsedText:
         data = json.loads(text, object_pairs_hook=build, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         return ParsedText(None, (_json_problem(text, error),), False)
-    problem = _too_deep(text) or half_character(text) or half_escape(text)
+    # A value that another one of its key replaces is not in the data.
+    is_deep = is_repeated or _is_deep(data)
+    problem = (_too_deep(text) if is_deep else None) or half_character(text) or half_escape(text)
     if problem:
         return ParsedText(None, (problem,), False)
     if not is_repeated:
@@ -153,6 +155,21 @@ def _json_problem(text: str, error: Exception) -> Problem:
 def _first(pattern: re.Pattern[str], text: str) -> int:
     """Where the first group of `pattern` matches first; the other matches only step over strings."""
     return next((match.start() for match in pattern.finditer(text) if match[1]), 0)
+
+
+def _is_deep(data: object) -> bool:
+    """Whether values are nested deeper than `MAX_JSON_DEPTH`; level by level, since data may be large."""
+    level = [data] if isinstance(data, (dict, list)) else []
+    for _ in range(MAX_JSON_DEPTH):
+        if not level:
+            return False
+        level = [
+            item
+            for value in level
+            for item in (value.values() if isinstance(value, dict) else value)
+            if isinstance(item, (dict, list))
+        ]
+    return bool(level)
 
 
 def _too_deep(text: str) -> Problem | None:

@@ -171,6 +171,8 @@ _DIGITS = re.compile(r"(\d+)")
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
     """A sort key under which `task-9` comes before `task-10`."""
+    if name.isdecimal():
+        return ((0, int(name)),)
     parts = (part for part in _DIGITS.split(name) if part)
     # An isdigit() test would let superscripts through, which int() refuses.
     return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from json.decoder import scanstring  # pyright: ignore[reportAttributeAccessIssue]
+from functools import cache
 from typing import Any, NamedTuple
 
 from ...findings import Span
-from ...formats.json_text import DECODER, members, skip_space
+from ...formats.json_text import DECODER, members
 
 
 class LineIndex:
@@ -30,21 +30,23 @@ class LineIndex:
 
 
 class LocatedObject(NamedTuple):
-    """An element of a list: its value, its place, and, of an object, where values of keys stand.
-
-    `lists` has the offsets of those that are lists.
-    """
+    """An element of a list: its value, its offsets, and, of an object, those of the values of some keys."""
 
     value: Any
-    span: Span
-    places: Mapping[str, Span]
-    lists: Mapping[str, int]
+    lines: LineIndex
+    place: tuple[int, int]
+    places: Mapping[str, tuple[int, int]]
+
+    @property
+    def span(self) -> Span:
+        return self.lines.span(*self.place)
 
     def get(self, key: str) -> Any:
         return self.value.get(key) if isinstance(self.value, dict) else None
 
     def span_of(self, key: str) -> Span | None:
-        return self.places.get(key)
+        place = self.places.get(key)
+        return self.lines.span(*place) if place else None
 
 
 def located_elements(
@@ -59,39 +61,39 @@ def located_object(
     text: str, place: tuple[int, int], value: Any, lines: LineIndex, keys: tuple[str, ...]
 ) -> LocatedObject:
     """A value between two offsets, with the places of values of some keys; of equal keys the last counts."""
-    span = lines.span(*place)
     if not isinstance(value, dict):
-        return LocatedObject(value, span, {}, {})
-    wanted = [key for key in keys if key in value]
-    found = _places_of_unique(text, *place, wanted)
-    if found is None:
+        return LocatedObject(value, lines, place, {})
+    places = _places_of_unique(text, *place, keys)
+    if places is None or any((key in value) is not (key in places) for key in keys):
         every = members(text, place[0])
-        found = {str(each.key): (each.value, each.end) for each in every if each.key in wanted}
-    places = {key: lines.span(*found[key]) for key in wanted}
-    return LocatedObject(value, span, places, {k: found[k][0] for k in wanted if isinstance(value[k], list)})
+        places = {str(each.key): (each.value, each.end) for each in every if each.key in keys}
+    return LocatedObject(value, lines, place, places)
 
 
-def _places_of_unique(text: str, start: int, end: int, keys: list[str]) -> dict[str, tuple[int, int]] | None:
-    """The offsets of the values of keys that stand in an object once, as they are; None if one does not.
+def _places_of_unique(
+    text: str, start: int, end: int, keys: tuple[str, ...]
+) -> dict[str, tuple[int, int]] | None:
+    """The offsets of the values of keys that stand in an object once, as they are; None if one stands twice.
 
-    Where the object has the key, and its letters stand in quotes once, behind no backslash that could make
-    them part of another text, they are the key.
+    Where the object has the key, and it stands in quotes before a colon once, behind no backslash that could
+    make it part of another text, that is the key.
     """
     found: dict[str, tuple[int, int]] = {}
     if text.find("\\u", start, end) >= 0:
         # A key may be written in other letters.
         return None
-    for key in keys:
-        quoted = f'"{key}"'
-        at = text.find(quoted, start, end)
-        if at < 0 or text.find(quoted, at + 1, end) >= 0 or text[at - 1] == "\\":
+    for match in _key_pattern(keys).finditer(text, start, end):
+        key, value = match[1], match.end()
+        if key in found:
             return None
-        colon = skip_space(text, at + len(quoted))
-        if text[colon] != ":":
-            return None
-        value = skip_space(text, colon + 1)
-        if text[value] == '"':
-            found[key] = value, scanstring(text, value + 1)[1]
-        else:
-            found[key] = value, DECODER.raw_decode(text, value)[1]
+        is_plain = match[2] is not None
+        found[key] = match.span(2) if is_plain else (value, DECODER.raw_decode(text, value)[1])
     return found
+
+
+@cache
+def _key_pattern(keys: tuple[str, ...]) -> re.Pattern[str]:
+    """A key, and its value where that is plain: a text without escapes, a number, a word, an empty list."""
+    space = r"[ \t\r\n]*+"
+    plain = rf'"[^"\\]*+"|\[{space}\]|[-0-9][-+.eE0-9]*+|true|false|null'
+    return re.compile(rf'"(?<!\\")({"|".join(map(re.escape, keys))})"{space}:{space}({plain})?')

@@ -217,9 +217,10 @@ def _items(
     own = own if above is None or own.startswith(f"{above.id}.") else f"{above.id}.{own}"
     item = _Item(own, each, (*path, number), above, bool(name))
     yield item
-    at, parts = each.lists.get("subtasks"), each.get("subtasks")
-    if at is not None and item.id.count(".") < _MOST_NESTED:
-        for n, part in enumerate(located_elements(text, at, parts, lines, _LOCATED) if parts else ()):
+    parts = each.get("subtasks")
+    if parts and isinstance(parts, list) and item.id.count(".") < _MOST_NESTED:
+        at = each.places["subtasks"][0]
+        for n, part in enumerate(located_elements(text, at, parts, lines, _LOCATED)):
             if part.value is not None:
                 yield from _items(text, part, n, lines, (*item.path, "subtasks"), item)
 

@@ -287,6 +287,12 @@ def test_json_is_read_to_two_hundred_levels_and_no_deeper(opening: str, depth: i
     assert only_problem(read_json(opening * 100_000))[1] == message
 
 
+def test_an_empty_list_is_a_level_and_so_is_one_that_another_value_of_its_key_replaces() -> None:
+    assert read_json("[" * 200 + "]" * 200).readable
+    assert not read_json("[" * 201 + "]" * 201).readable
+    assert not read_json('{"a": ' + "[" * 200 + "]" * 200 + ', "a": 1}').readable
+
+
 def test_many_brackets_side_by_side_are_not_deep() -> None:
     assert read_json("[" + "[]," * 5000 + '"[[[["]').readable
 

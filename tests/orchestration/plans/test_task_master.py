@@ -115,6 +115,28 @@ def test_each_task_stands_at_its_id_and_its_status() -> None:
             assert lines[mark.line][mark.column : mark.end_column] == f'"{task.word}"'
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        r'"title": "say \"status\": \"done\""',
+        r'"title": "it ends in \\", "details": "\"id\": 9"',
+        '"title": "status"',
+        r'"title": "a", "stat\u0075s": "review"',
+        '"title": "a", "status": "done"',
+        '"title": "a", "more": {"status": "done", "id": 9}',
+        '"title": "a", "dependencies": ["a]b"]',
+    ],
+)
+def test_text_that_looks_like_a_key_is_none(member: str) -> None:
+    text = f'{{"master": {{"tasks": [{{"id": 1, {member}, "status" :  "deferred"}}]}}}}'
+    plan = read(text)
+    (task,) = plan.tasks
+    assert (task.id, task.mark is not None) == ("1", True)
+    place, mark = plan.span(task), plan.span(task, task.mark)
+    assert text[place.column : place.end_column] == "1"
+    assert text[mark.column : mark.end_column] == '"deferred"'
+
+
 def test_a_file_from_before_there_were_tags_is_one_tag() -> None:
     text = json.dumps({"tasks": [todo(1), todo(2, dependencies=[1])], "metadata": {}})
     assert list(units(text)) == ["master"]
