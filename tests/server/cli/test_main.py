@@ -66,6 +66,28 @@ def test_status_says_of_each_run_where_it_stands_and_what_is_next(here, run):
     assert out.endswith("\n2 runs, 2 active\n")
 
 
+def test_status_has_a_line_for_each_run(here, run):
+    task(here, "T1")
+    task(here, "T2", ok=False)
+    code, out, err = run("status", "--oneline")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"{TASKS}/T1  active plan_review  go on to codegen: plan-review.ok === true and no blocking issues",
+        f"{TASKS}/T2  active plan_review  go back to planning: the plan review blocks the plan",
+    ]
+
+
+def test_status_has_those_alone_that_wait_for_a_person(here, run):
+    task(here, "T1")
+    assert run("status", "--waiting") == (0, "", "phasekeeper: no run waits for a person\n")
+    loop(here)
+    code, out, _ = run("status", "--waiting", "--oneline")
+    assert (code, [line.split()[0] for line in out.splitlines()]) == (0, [".claude/state"])
+    assert [each["run"] for each in json.loads(run("status", "--waiting", "--json")[1])["runs"]] == [
+        ".claude/state"
+    ]
+
+
 def test_status_without_runs_says_what_was_looked_at_and_what_to_do(here, run):
     (here / TASKS / "empty").mkdir(parents=True)
     code, out, err = run("status")

@@ -186,6 +186,39 @@ async def test_a_client_of_the_handshake_era_subscribes_and_is_told(root: Path) 
 
 
 @async_test
+async def test_a_client_that_asks_for_messages_hears_how_its_runs_stand(root: Path) -> None:
+    folder = task(root, "T1")
+    task(root, "T2")
+    heard = NotificationLog()
+
+    async def save(name: str, ok: bool) -> None:
+        path = root / TASKS / name / "review/plan-review.json"
+        put(path, {"ok": ok})
+        await r.engine.refresh(root, [path])
+
+    async with rig() as r, r.client(root, "legacy", message_handler=heard) as client:
+        await client.session.subscribe_resource(resource_uri(str(root), T1))
+        await save("T1", False)
+        await heard.until(types.ResourceUpdatedNotification)
+        await client.set_logging_level("info")
+        await save("T2", False)
+        await save("T1", True)
+        told = await heard.until(types.LoggingMessageNotification)
+        assert (told.params.level, told.params.logger, told.params.data["run"]) == (
+            "notice",
+            "phasekeeper",
+            T1,
+        )
+        assert told.params.data["next"] == "Go on to codegen"
+        await client.set_logging_level("error")
+        await save("T1", False)
+        await heard.until(types.ResourceUpdatedNotification)
+        put(folder / "state.json", {"phase": "planning"})
+        await r.engine.refresh(root, [folder / "state.json"])
+        assert isinstance(await heard.next(), types.ResourceUpdatedNotification)
+
+
+@async_test
 async def test_a_client_of_the_newer_era_listens_and_is_told(root: Path) -> None:
     folder = task(root, "T1")
     async with rig() as r, r.client(root) as client:
