@@ -45,6 +45,14 @@ test("a walkthrough has words beside each step, and is done with a step by what 
   }
 });
 
+test("each schema for the editor's YAML extension is that of the server", () => {
+  for (const { url } of manifest.contributes.yamlValidation) {
+    const name = url.replace("./dist/", "");
+    expect(JSON.parse(text(`../orchestration/schemas/${name}`))).toHaveProperty("$defs");
+    expect(text("esbuild.mjs")).toContain(`"${name}"`);
+  }
+});
+
 test("no lock file names a host to fetch from", () => {
   expect(text("package-lock.json")).not.toMatch(/https?:\/\/[^"]*\.tgz|"resolved"/);
 });
