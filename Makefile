@@ -9,6 +9,7 @@
 #             their fences; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make release  builds everything twice, checks, installs and lists it; publishes nothing; outside CI
+# make pictures  takes the pictures of the READMEs anew, in a real workbench; outside CI
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
 
@@ -100,6 +101,10 @@ extension-test:
 		$(MAKE) --no-print-directory $(EXTENSION)/node_modules/installed && cd $(EXTENSION) && npm test && \
 		echo "not run: the tests in a browser and in the workbench need chromium and \`make rig\`"; \
 	fi
+
+.PHONY: pictures
+pictures: vsix rig
+	cd $(EXTENSION) && RIG=$(RIG) node test/workbench/pictures.mjs
 
 rig:
 	@RIG=$(RIG) $(EXTENSION)/test/workbench/rig.sh
