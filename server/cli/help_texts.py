@@ -64,7 +64,7 @@ by the lifecycle event it is (session.started, loop.phase.complete, ...).
 exit codes: 0, 1 the journal cannot be trusted, 2 wrong use
 """
 MERGE = """\
-git calls it once it is told to:
+git calls it once `phasekeeper install git` has told it to, in this clone, or by hand:
 
   git config merge.phasekeeper.driver "phasekeeper merge-journal %O %A %B %P"
   echo "**/.phasekeeper/journal.jsonl merge=phasekeeper" >> .git/info/attributes
@@ -158,7 +158,8 @@ Shows what it will write, as a difference, and asks. What stands in a file stays
   claude, codex, gemini, copilot, cursor, vscode
               hooks that ask before each call of a tool, and refuse what guarded
               runs forbid
-  git         the hooks pre-commit and pre-push: failed gates stop a commit or push
+  git         the hooks pre-commit and pre-push: failed gates stop a commit or push;
+              and a merge driver for journals and plans, in this clone
   pre-commit  the same by .pre-commit-config.yaml
   github      a workflow and its action: measures, asks the gates, annotates,
               uploads SARIF

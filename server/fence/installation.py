@@ -17,8 +17,12 @@ from ...tools.fence.build_files import (
     GITHUB_FILES,
     PRE_COMMIT_PATH,
     with_git_hook,
+    with_merge_attributes,
+    with_merge_driver,
     with_pre_commit_entry,
     without_git_hook,
+    without_merge_attributes,
+    without_merge_driver,
     without_pre_commit_entry,
 )
 from ...tools.fence.client_settings import SETTINGS, with_hooks, without_hooks
@@ -116,6 +120,10 @@ def _plan_git(root: Path, undo: bool) -> Iterator[Plan | None]:
         # Git runs no hook that is not executable, so ours makes one of somebody else's run, too.
         mode = None if undo or os.access(root / path, os.X_OK) else _EXECUTABLE
         yield _plan_text(root, path, without_git_hook if undo else with_git_hook, mode)
+    if (root / ".git").is_dir():
+        yield _plan_text(root, ".git/config", without_merge_driver if undo else with_merge_driver)
+        attributes = without_merge_attributes if undo else with_merge_attributes
+        yield _plan_text(root, ".git/info/attributes", attributes)
 
 
 def hooks_folder(root: Path) -> str | None:

@@ -1,4 +1,5 @@
-"""Fences of git and of builds, as texts: a block in git's hooks, an entry for pre-commit, a composite action.
+"""Fences of git and of builds, as texts: a block in git's hooks, its merge driver, an entry for pre-commit, a
+composite action.
 
 All of them run `phasekeeper check --gates`, which judges from the files alone. A hook is put up beside what
 somebody else wrote, and taken out again without a trace.
@@ -45,6 +46,44 @@ def without_git_hook(text: str) -> str:
     """The text of a hook without our block, "" where nothing else stands in it."""
     left = _OWN_BLOCK.sub("", text, count=1)
     return "" if left == _SHEBANG else left
+
+
+MERGE_DRIVER = """\
+[merge "phasekeeper"]
+\tname = journals and plans of Phasekeeper
+\tdriver = phasekeeper merge-journal %O %A %B %P
+"""
+_DRIVER = re.compile(r'^\[merge "phasekeeper"\][^\n]*\n(?:[ \t]+[^\n]*\n)*', re.MULTILINE)
+# In a file of the clone, not in .gitattributes: who has no driver merges lines by union, as those say.
+MERGED_FILES = ("**/.phasekeeper/journal.jsonl", "**/MASTER_PLAN.md")
+_ATTRIBUTES = tuple(f"{each} merge=phasekeeper\n" for each in MERGED_FILES)
+
+
+def with_merge_driver(text: str) -> str:
+    """The text of git's configuration with our merge driver, last where there was none."""
+    own = _DRIVER.search(text)
+    if own:
+        return text[: own.start()] + MERGE_DRIVER + text[own.end() :]
+    return _with_line_end(text) + MERGE_DRIVER
+
+
+def without_merge_driver(text: str) -> str:
+    return _DRIVER.sub("", text, count=1)
+
+
+def with_merge_attributes(text: str) -> str:
+    """The text of .git/info/attributes in which journals and plans are merged by our driver."""
+    lines = text.splitlines(keepends=True)
+    missing = [each for each in _ATTRIBUTES if each.strip() not in map(str.strip, lines)]
+    return _with_line_end(text) + "".join(missing) if missing else text
+
+
+def without_merge_attributes(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if line not in _ATTRIBUTES)
+
+
+def _with_line_end(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 # ---- pre-commit ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from phasekeeper.server.fence.installation import hooks_folder
 from phasekeeper.tools.fence.build_files import ACTION
 
 from tests.published_schemas import sarif_problems
-from tests.roots import CHECKED, needs, put, task
+from tests.roots import CHECKED, EXAMPLES, needs, put, task
 from tests.server.servers import BOUND_S, Home, homes
 
 BIN = Path(sys.executable).parent
@@ -110,6 +110,28 @@ def test_a_hook_of_somebody_elses_goes_on_after_ours(clone: Clone) -> None:
     assert clone.run("phasekeeper", "install", "git", "--yes", "--undo").returncode == 0
     assert (clone.path / ".git/hooks/pre-commit").read_text() == "#!/bin/sh\necho mine > seen\n"
     assert not (clone.path / ".git/hooks/pre-push").exists()
+
+
+def test_plans_of_two_branches_are_merged_in_a_clone_with_our_driver(clone: Clone) -> None:
+    before = (clone.path / ".git/config").read_bytes()
+    clone.install("git")
+    plan = (EXAMPLES / ".orchestrator/tasks/reading-lists/MASTER_PLAN.md").read_text()
+    path = "tasks/lists/MASTER_PLAN.md"
+    rows = [line for line in plan.splitlines(keepends=True) if line.rstrip().endswith("| [ ] |")]
+    assert len(rows) > 1
+    put(clone.path / path, plan)
+    assert clone.commit("--no-verify").returncode == 0
+    for name, row in zip(("one", "other"), rows, strict=False):
+        clone.run("git", "switch", "-qc", name, "main")
+        put(clone.path / path, plan.replace(row, row.replace("| [ ] |", "| [x] |")))
+        assert clone.commit("--no-verify").returncode == 0
+    merged = clone.run("git", "merge", "--no-verify", "--no-edit", "one")
+    assert merged.returncode == 0, merged.stdout + merged.stderr
+    left = (clone.path / path).read_text().splitlines(keepends=True)
+    assert not set(rows[:2]) & set(left)
+    assert clone.run("phasekeeper", "install", "git", "--yes", "--undo").returncode == 0
+    assert (clone.path / ".git/config").read_bytes() == before
+    assert not (clone.path / ".git/info/attributes").exists()
 
 
 def test_hooks_are_put_where_git_looks_for_them(clone: Clone, tmp_path: Path) -> None:
