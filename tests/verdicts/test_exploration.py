@@ -121,6 +121,13 @@ report: SpawnComponentDesignSessions error
 edit: the newest interaction only
 person: moves on to Finalize
 edit: SpawnComponentDesignSessions was ok
+
+component-design
+edit: Finalize was ok
+person: moves on to Finalize
+edit: Finalize was a success
+person: moves on to Finalize
+edit: no interactions
 """
 
 

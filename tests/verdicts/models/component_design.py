@@ -24,6 +24,7 @@ STEPS = ("Initialize", "SpawnComponentDesignSessions", "SpawnReviewSession", "Fi
 DESIGNS = {"a": "docs/a.md", "b": "docs/b.md"}
 REVIEW, DOCUMENT = "S-review", "docs/review/S_components_review.md"
 COMPONENT, REVIEWING = "ComponentDesignSessions", "ComponentDesignReviewSessions"
+_WORDS = ("ok", "warning", "error")
 _Interaction = Mapping[str, Any]
 
 
@@ -127,12 +128,15 @@ def _with_gone(now: Sequence[_Interaction], before: Sequence[_Interaction]) -> l
     """The interactions of now, with those of before that are gone, each ahead of what followed it.
 
     They are told apart by their ids: whatever an edit makes of one, it is still the step that was recorded.
+    A word that nobody knows takes the place of none that was recorded.
     """
     every, following = _named(now), len(now)
     for name, each in reversed(_named(before)):
         names = [known for known, _ in every]
         if name in names:
             following = names.index(name)
+            if every[following][1].get("result", {}).get("status") not in _WORDS:
+                every[following] = (name, each)
         else:
             every.insert(following, (name, each))
     return [each for _, each in every]
