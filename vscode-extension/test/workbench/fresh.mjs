@@ -1,5 +1,5 @@
 /**
- * From nothing but the package, Python and a package index to a live sidebar, and how long it takes. Not one of
+ * From nothing but the package, Python and a package index to a decided question, and how long it takes. Not one of
  * the tests: it fetches what the server depends on. `node test/workbench/fresh.mjs`
  */
 
@@ -40,8 +40,17 @@ try {
   at("the sidebar shows the example");
   await until(async () => (await workbench.badge()) === "1", "one thing waits");
   await shot("4-the-example");
+  await workbench.command("Phasekeeper: Open Run Page");
+  await workbench.pick("Import the old catalogue");
+  const shown = workbench.runPage;
+  await shown.getByRole("radio").first().check();
+  await shown.getByRole("textbox", { name: "Reason" }).fill("the catalogue is small");
+  await shown.getByRole("button", { name: /^Decide: / }).click();
+  await shown.getByText("Nothing waits for a person").waitFor();
+  at("a question is decided");
+  await shot("5-a-decided-question");
 } finally {
-  await shot("5-end");
+  await shot("6-end");
   await fs.cp(path.join(rig.data, "logs"), path.join(output, "fresh-logs"), { recursive: true });
   await browser.close();
   await rig.stop();
