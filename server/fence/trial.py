@@ -121,7 +121,9 @@ def _try_client(client: HookClient, workspace: Workspace, root: Path) -> FenceTr
             wanted = "closed" if workspace.guard.fails_closed else "open"
             return FenceTrial(client, path, TrialResult.DENIES, kept, f"the guard is to fail {wanted}", again)
         return FenceTrial(client, path, TrialResult.DENIES, kept)
-    if has_verdict or (outcome.code == 0 and not why):
+    # Some clients are given exit code 0 whatever happens: then only stderr tells that the hook could not run.
+    is_mute = not outcome.stdout.strip() and bool(outcome.stderr.strip())
+    if has_verdict or (outcome.code == 0 and not why and not is_mute):
         return FenceTrial(
             client, path, TrialResult.PASSES, kept, f"{event} said {outcome.stdout[:200]!r}", again
         )

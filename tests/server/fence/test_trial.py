@@ -107,6 +107,18 @@ def test_a_fence_whose_program_is_not_there_does_not_answer(
     assert found["codex"].why.endswith("phasekeeper has no verdict, and this guard fails closed")
 
 
+def test_a_program_that_is_not_there_is_told_also_where_the_hook_ends_well_whatever_happens(
+    work: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("install", "copilot", "vscode", "--yes")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for name, found in tried(work).items():
+        assert (found.result, found.mend) == (
+            TrialResult.SILENT, f"have `phasekeeper` on the PATH of {name}"
+        )  # fmt: skip
+        assert found.why.endswith("phasekeeper: not found")
+
+
 def program(folder: Path, text: str) -> None:
     put(folder / "phasekeeper", f"#!/bin/sh\n{text}\n").chmod(0o755)
 
