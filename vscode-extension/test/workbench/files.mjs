@@ -214,15 +214,15 @@ export const journal = (folder, run) => path.join(folder, TASKS, run, ".phasekee
 
 /** The conventions with an example: what the row of its run says, and what its next step. */
 export const CONVENTIONS = [
-  ["agent-os", "Spec Tasks", "Do the tasks"],
+  ["agent-os", "reading-room", "Do the tasks"],
   ["backlog", "Library", "Do what is ready"],
   ["beads", "issues", "Work on what is ready"],
   ["bmad", "Town library", "Develop the stories"],
-  ["kiro", "Implementation Plan", "Do the tasks"],
+  ["kiro", "reading-groups", "Do the tasks"],
   ["openspec", "add-shelf-map", "Do the tasks"],
   ["plan-file", "Moving the library", "Do the tasks"],
   ["spec-kit", "Overdue notices", "Implement"],
-  ["spec-workflow", "Tasks Document", "Do the tasks"],
+  ["spec-workflow", "opening-hours", "Do the tasks"],
   ["task-master", "master", "Do the tasks"],
 ];
 
