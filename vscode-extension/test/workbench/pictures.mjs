@@ -1,7 +1,6 @@
 /** Takes the pictures of the READMEs anew, from the packaged extension in a real workbench: `make pictures`. */
 
 import { execFileSync } from "node:child_process";
-import fs from "node:fs/promises";
 import path from "node:path";
 import { FAILURE, prepare, REPORT, writePlan } from "./files.mjs";
 import { openBrowser, startWorkbench, until } from "./rig.mjs";

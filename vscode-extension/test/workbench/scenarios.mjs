@@ -495,16 +495,7 @@ export const scenarios = {
     folder,
   }) => {
     const other = `${rig.folder}/branch`;
-    await workbench.open(await second(other, folder));
-    await workbench.showSidebar();
-    // A workbench on a busy machine may open a workspace that it has never seen as one without folders, and keep to that.
-    const [first, none] = [workbench.row("Runs", "library"), workbench.view("Runs").getByText("Open a folder to see")];
-    await first.or(none).first().waitFor();
-    if (await none.isVisible()) {
-      await page.reload();
-      await workbench.showSidebar();
-      await first.waitFor();
-    }
+    await openWorkspace(workbench, page, await second(other, folder), "library");
     await page.locator(".statusbar-item a", { hasText: "Restricted Mode" }).click();
     await workbench.trust();
     for (const name of ["library", "branch"]) await workbench.row("Runs", name).waitFor();
@@ -636,16 +627,19 @@ export const scenarios = {
       assert.equal(await fs.readFile(evidence, "utf8"), result);
     },
 
-  "a repository of each convention shows its next step, with no file of ours": async ({ workbench, page, rig }) => {
+  "repositories of ten conventions show their next steps, with no file of ours": async ({ workbench, page, rig }) => {
+    const at = ([name]) => path.join(rig.folder, name);
+    for (const [name] of CONVENTIONS) await convention(at([name]), name);
+    const workspace = path.join(rig.folder, "ten.code-workspace");
+    await fs.writeFile(workspace, JSON.stringify({ folders: CONVENTIONS.map((each) => ({ path: at(each) })) }));
+    await openWorkspace(workbench, page, workspace, "agent-os");
     for (const [name, title, step] of CONVENTIONS) {
-      const folder = await convention(path.join(rig.folder, name), name);
-      await workbench.open(folder);
-      await workbench.showSidebar();
       await workbench.row("Runs", title).waitFor();
-      await workbench.row("Next Steps", step).waitFor();
-      await page.screenshot({ path: picture(`convention-${name}`) });
-      await assert.rejects(fs.access(path.join(folder, ".phasekeeper")));
+      const steps = workbench.view("Next Steps").locator(".monaco-list-row", { hasText: step });
+      await steps.filter({ hasText: title }).first().waitFor();
+      await assert.rejects(fs.access(path.join(at([name]), ".phasekeeper")));
     }
+    await page.screenshot({ path: picture("ten-conventions") });
   },
 };
 
@@ -699,6 +693,22 @@ async function keptGraph() {
 }
 
 /** The path, once there is a folder for it. */
+/**
+ * Open a workspace of several folders, of which one is a row. A workbench on a busy machine may open a workspace that
+ * it has never seen as one without folders, and keep to that.
+ */
+async function openWorkspace(workbench, page, file, folder) {
+  await workbench.open(file);
+  await workbench.showSidebar();
+  const [first, none] = [workbench.row("Runs", folder), workbench.view("Runs").getByText("Open a folder to see")];
+  await first.or(none).first().waitFor();
+  if (await none.isVisible()) {
+    await page.reload();
+    await workbench.showSidebar();
+    await first.waitFor();
+  }
+}
+
 async function inside(file) {
   await fs.mkdir(path.dirname(file), { recursive: true });
   return file;
