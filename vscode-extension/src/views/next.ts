@@ -32,10 +32,10 @@ export function stepLabel(run: Summary): string {
   return `${title}${named.length ? `: ${oneLine(named.join(", "))}${more}` : ""}`;
 }
 
-/** A task's number where the ids of all of them begin alike, else its id: "03" of "reading-lists-03". */
+/** A task's number where the ids of all of them begin with one name, else its id: "03" of "reading-lists-03". */
 function shortTask(task: string, tasks: readonly string[]): string {
-  const [stem] = /^.*[-_.]/.exec(task) ?? [""];
-  return stem && tasks.every((other) => other.startsWith(stem)) ? task.slice(stem.length) : task;
+  const [, stem, number] = /^(.*[a-z].*[-_])(\d+)$/i.exec(task) ?? [];
+  return stem && number && tasks.every((other) => other.startsWith(stem)) ? number : task;
 }
 
 /** The step and its reason on one line. */

@@ -451,6 +451,9 @@ test("a step is a sentence: its title, and the tasks by their numbers", () => {
   expect(label({ tasks: ["reading-lists-03", "reading-lists-04"] })).toBe("Fix the failing tasks: 03, 04");
   expect(label({ tasks: ["a-1", "a-2", "a-3", "a-4"] })).toBe("Fix the failing tasks: 1, 2, 3 and 1 more");
   expect(label({ tasks: ["a-1", "b-1"] })).toBe("Fix the failing tasks: a-1, b-1");
+  // Numbers of parts, and ids that are words, are no shorter names of anything.
+  for (const id of ["2.2", "1-2", "lib-1.2", "pack-the-second-floor"])
+    expect(label({ tasks: [id] })).toBe(`Fix the failing tasks: ${id}`);
   expect(label({ kind: "regress" }, "Write the code")).toBe("Write the code");
   expect(label({}, "")).toBe("codegen");
   expect(label({ kind: "wait", suggestedNext: null, phrase: "Wait for a job" })).toBe("Wait for a job");
