@@ -167,15 +167,18 @@ def join(run: str, path: str) -> str | None:
 
 
 _DIGITS = re.compile(r"(\d+)")
+_MOST_DIGITS = 100
+"""Longer ones are no number that anybody counts with."""
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
     """A sort key under which `task-9` comes before `task-10`."""
-    if name.isdecimal():
-        return ((0, int(name)),)
-    parts = (part for part in _DIGITS.split(name) if part)
-    # An isdigit() test would let superscripts through, which int() refuses.
-    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
+    return tuple(map(_natural_part, filter(None, _DIGITS.split(name))))
+
+
+def _natural_part(part: str) -> tuple[int, int | str]:
+    # An isdigit() test would let superscripts through, which int() refuses, as it does thousands of digits.
+    return (0, int(part)) if part.isdecimal() and len(part) <= _MOST_DIGITS else (1, part)
 
 
 def decode(path: str, raw: bytes, mtime_ns: int = 0) -> File:

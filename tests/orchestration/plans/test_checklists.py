@@ -59,6 +59,12 @@ def batches(plan: Plan, *, optional: bool = False) -> tuple[tuple[str, ...], ...
 # ---- spec-kit
 
 
+def test_a_range_of_spec_kit_ids_ends_at_no_number_of_thousands_of_digits() -> None:
+    long = f"T{'7' * 5_000}000000003"
+    plan = read("spec-kit", f"- [ ] T001 a\n- [ ] {long} b\n- [ ] T002 c, depends on T001-{long}\n")
+    assert plan.details["T002"].depends_on[:2] == ("T001", long)
+
+
 def test_a_spec_kit_list_is_its_phases_with_their_tasks() -> None:
     plan = read("spec-kit", SPEC_KIT)
     assert plan.title == "Login"

@@ -137,6 +137,13 @@ def test_text_that_looks_like_a_key_is_none(member: str) -> None:
     assert text[mark.column : mark.end_column] == '"deferred"'
 
 
+def test_an_id_of_thousands_of_digits_is_one_like_any_other() -> None:
+    long = "7" * 5_000
+    plan = read(tagged({"id": long, "title": "a", "status": "pending"}, todo(2, dependencies=[long])))
+    assert [task.id for task in plan.tasks] == [long, "2"]
+    assert ready(plan) == [long]
+
+
 def test_a_file_from_before_there_were_tags_is_one_tag() -> None:
     text = json.dumps({"tasks": [todo(1), todo(2, dependencies=[1])], "metadata": {}})
     assert list(units(text)) == ["master"]
