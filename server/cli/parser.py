@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..version import VERSION
 from . import catalog
-from .command_entry import Argument
 
 _ABOUT = """\
 Says, from the files alone, which phase each piece of work is in, what comes
@@ -45,7 +44,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
     Prints help or what is wrong, and ends the process, where that is asked for or needed.
     """
-    parser = _parser(_Parser)
+    parser = _parser(_Parser, words)
     options = parser.parse_args(words)
     if options.command is None:
         options.printed.print_help()
@@ -62,19 +61,7 @@ def parse_for_caller(words: Sequence[str]) -> argparse.Namespace | None:
     return argparse.Namespace(**_DEFAULTS | vars(options)) if options.command else None
 
 
-class _LateParser(argparse.ArgumentParser):
-    """Takes the arguments of its command once it parses: one of all commands does."""
-
-    late: Sequence[Argument] = ()
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        late, self.late = self.late, ()
-        for argument in late:
-            self.add_argument(*argument.names, **argument.options)
-        return super().parse_known_args(args, namespace)
-
-
-class _Parser(_LateParser):
+class _Parser(argparse.ArgumentParser):
     """Says of an unknown command which was meant; argparse lists all of them."""
 
     def error(self, message: str) -> NoReturn:
@@ -95,7 +82,7 @@ class _ParserExit(Exception):  # noqa: N818 - not for people
     """argparse would print something and end the process."""
 
 
-class _SilentParser(_LateParser):
+class _SilentParser(argparse.ArgumentParser):
     """Prints nothing, ends nothing: raises _ParserExit instead."""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -113,7 +100,10 @@ def _silent_parser() -> argparse.ArgumentParser:
     return _parser(_SilentParser)
 
 
-def _parser(kind: type[_LateParser]) -> argparse.ArgumentParser:
+def _parser(
+    kind: type[argparse.ArgumentParser], words: Sequence[str] | None = None
+) -> argparse.ArgumentParser:
+    """A parser of every command, with the arguments of the one that `words` begin with, else of all."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = kind(prog="phasekeeper", description=_ABOUT, epilog=_MORE, formatter_class=raw)
     parser.set_defaults(command=None, printed=parser)
@@ -134,5 +124,8 @@ def _parser(kind: type[_LateParser]) -> argparse.ArgumentParser:
             formatter_class=raw,
         )
         inner.set_defaults(command=command)
-        inner.late = command.arguments
+        called = command.name.split()
+        if words is None or list(words[: len(called)]) == called:
+            for argument in command.arguments:
+                inner.add_argument(*argument.names, **argument.options)
     return parser
