@@ -73,7 +73,7 @@ class Runs:
     )
     alone: bool = key(BOOL, "only where no other definition may have a run in the root")
     shared: bool = key(BOOL, "such folders hold other things too: one that is no run says nothing")
-    title: str = key(
+    title_from: str = key(
         word("plan", "folder"), "what a run is called: as its plan or state says, or as its folder", "plan"
     )
 

@@ -145,8 +145,8 @@ class _Assembler:
         return {name: self.evidence.of_record(entry) for name, entry in failed.items()}
 
     def _title(self) -> str:
-        plan, named_by_folder = self.snapshot.plan, self.workflow.runs.title == "folder"
-        if plan and plan.title and not named_by_folder:
+        plan, runs = self.snapshot.plan, self.workflow.runs
+        if plan and plan.title and runs.title_from == "plan":
             return plan.title
         state = self.snapshot.state
         named = state.data.get("title") or state.data.get("display_name") if state and state.valid else None
@@ -155,12 +155,9 @@ class _Assembler:
         # What `start` was told, where the workflow has no file yet that says it.
         starts = (e for e in self.snapshot.records if e["kind"] == RecordKind.START and e["workflow"])
         begun = str(next(starts, EMPTY_RECORD)["message"])
-        name = self.snapshot.run.rsplit("/", 1)[-1]
-        return (
-            begun
-            or (name.rpartition("#")[2] if self.workflow.runs.unit == "file" else name)
-            or self.workflow.title
-        )
+        # Of a run in a file, PATH#UNIT, the unit.
+        between = "#" if runs.unit == "file" else "/"
+        return begun or self.snapshot.run.rpartition(between)[2] or self.workflow.title
 
     def _suggestion(self) -> tuple[Suggestion, RunStatus]:
         """The next step and the status: those of the decision, unless no task at hand can start."""

@@ -101,7 +101,7 @@ _MEANING: Mapping[str, str] = {
     "any": "any of its elements", "first": "the first of its elements",
     "run": "in the folder of the run", "root": "below .phasekeeper/runs of the root",
     "checks": "checks that the root declares",
-    "folder": "by the folder of the run", "file": "a file is a run, or its parts are",
+    "folder": "a folder: it is a run, or a run has its name", "file": "a file is a run, or its parts are",
     "plan": "as its plan, its state or its start says",
     "open": "it may do all", "closed": "it may do nothing that it asks for",
 }  # fmt: skip
