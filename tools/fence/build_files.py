@@ -53,22 +53,19 @@ MERGE_DRIVER = """\
 \tname = journals and plans of Phasekeeper
 \tdriver = phasekeeper merge-journal %O %A %B %P
 """
-_DRIVER = re.compile(r'^\[merge "phasekeeper"\][^\n]*\n(?:[ \t]+[^\n]*\n)*', re.MULTILINE)
+_ANY_DRIVER = re.compile(r'^[ \t]*\[merge "phasekeeper"\]', re.MULTILINE)
 # In a file of the clone, not in .gitattributes: who has no driver merges lines by union, as those say.
 MERGED_FILES = ("**/.phasekeeper/journal.jsonl", "**/MASTER_PLAN.md")
 _ATTRIBUTES = tuple(f"{each} merge=phasekeeper\n" for each in MERGED_FILES)
 
 
 def with_merge_driver(text: str) -> str:
-    """The text of git's configuration with our merge driver, last where there was none."""
-    own = _DRIVER.search(text)
-    if own:
-        return text[: own.start()] + MERGE_DRIVER + text[own.end() :]
-    return _with_line_end(text) + MERGE_DRIVER
+    """The text of git's configuration with our merge driver last; one that somebody set up by hand stays."""
+    return text if _ANY_DRIVER.search(text) else _with_line_end(text) + MERGE_DRIVER
 
 
 def without_merge_driver(text: str) -> str:
-    return _DRIVER.sub("", text, count=1)
+    return text.replace(MERGE_DRIVER, "", 1)
 
 
 def with_merge_attributes(text: str) -> str:

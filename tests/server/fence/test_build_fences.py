@@ -134,6 +134,14 @@ def test_plans_of_two_branches_are_merged_in_a_clone_with_our_driver(clone: Clon
     assert not (clone.path / ".git/info/attributes").exists()
 
 
+def test_a_merge_driver_that_somebody_set_up_stays(clone: Clone) -> None:
+    clone.run("git", "config", "merge.phasekeeper.driver", "/opt/phasekeeper merge-journal %O %A %B %P")
+    before = (clone.path / ".git/config").read_bytes()
+    clone.install("git")
+    assert clone.run("phasekeeper", "install", "git", "--yes", "--undo").returncode == 0
+    assert (clone.path / ".git/config").read_bytes() == before
+
+
 def test_hooks_are_put_where_git_looks_for_them(clone: Clone, tmp_path: Path) -> None:
     assert hooks_folder(clone.path) == ".git/hooks"
     for path, folder in ((".husky/_", ".husky"), ("tools/hooks", "tools/hooks"), (str(tmp_path), None)):
