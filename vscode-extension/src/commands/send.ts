@@ -1,7 +1,7 @@
 /** Hands the next step to an assistant: the editor's chat, a terminal in which one runs, the clipboard else. */
 
 import * as vscode from "vscode";
-import { escapeLabel } from "../sanitize";
+import { escapeLabel, oneLine } from "../sanitize";
 import type { Session } from "../session";
 import type { Subject } from "../views/row";
 import { prompt } from "../views/prompt";
@@ -100,11 +100,14 @@ async function chatTargets(): Promise<Target[]> {
   return [{ label: "$(comment-discussion) Chat", send, done: "The next step is in the chat; send it there." }];
 }
 
-/** Typed as one line, and sent by the person: where a shell has come back by then, nothing runs in it. */
+/**
+ * Typed as one line of visible characters, and sent by the person: a line break or control character would be a key
+ * that is pressed, and where a shell has come back by then, nothing may run in it.
+ */
 function inTerminal(terminal: vscode.Terminal, name: string): Target {
   const send = (text: string): void => {
     terminal.show();
-    terminal.sendText(text.trim().replace(/\s*\n\s*/g, " "), false);
+    terminal.sendText(oneLine(text.trim().replace(/\s*\n\s*/g, " "), Infinity), false);
   };
   const done = `The next step is typed in ${name}; press Enter there.`;
   return { label: `$(terminal) ${name}`, description: escapeLabel(terminal.name), send, done };

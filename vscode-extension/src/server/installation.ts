@@ -124,7 +124,6 @@ const FAILURES: readonly (readonly [RegExp, string])[] = [
     /\b40[13]\b.*(?:Client Error|Unauthorized|Forbidden)/i,
     "the package index refuses; look at the name and password in pip's setting index-url",
   ],
-  [/Permission denied|Access is denied/i, "a file may not be written"],
 ];
 const NO_VERSION = /No matching distribution found for (\S+)/;
 

@@ -50,6 +50,7 @@ test("each schema for the editor's YAML extension is that of the server", () => 
     const name = url.replace("./dist/", "");
     expect(JSON.parse(text(`../orchestration/schemas/${name}`))).toHaveProperty("$defs");
     expect(text("esbuild.mjs")).toContain(`"${name}"`);
+    expect(text(".vscodeignore")).toContain("!dist/*.schema.json");
   }
 });
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { ROOT, stateWith, summary } from "./fixtures";
+import { ROOT, stateWith, suggestion, summary } from "./fixtures";
 
 interface Terminal {
   name: string;
@@ -113,6 +113,17 @@ test("the step is typed in one line where an assistant runs, and sent by the per
   expect(where.sent[0]![0]).not.toMatch(/\p{Cc}/u);
   expect(editor.said).toEqual([expect.stringContaining("press Enter there")]);
   expect(editor.copied).toEqual([]);
+});
+
+test("no text of a file presses a key in a terminal", async () => {
+  const where = terminal("bash");
+  starts(where, "claude");
+  const hostile = "codegen\r\u0003rm -rf ~\r\u001b[201~\u2028";
+  const evil = summary({ workflow: hostile, suggestion: suggestion({ suggestedNext: hostile, reports: [] }) });
+  await sendToAssistant({ store: { state: stateWith([evil]) } } as never, terminals, run);
+  expect(where.sent).toHaveLength(1);
+  expect(where.sent[0]![0]).toContain("rm -rf ~");
+  expect(where.sent[0]![0]).not.toMatch(/[\p{Cc}\u2028]/u);
 });
 
 test.each(["end", "close"])("a terminal whose assistant came to its %s is none", async (how) => {

@@ -692,7 +692,6 @@ async function keptGraph() {
   return false;
 }
 
-/** The path, once there is a folder for it. */
 /**
  * Open a workspace of several folders, of which one is a row. A workbench on a busy machine may open a workspace that
  * it has never seen as one without folders, and keep to that.
@@ -709,6 +708,7 @@ async function openWorkspace(workbench, page, file, folder) {
   }
 }
 
+/** The path, once there is a folder for it. */
 async function inside(file) {
   await fs.mkdir(path.dirname(file), { recursive: true });
   return file;
