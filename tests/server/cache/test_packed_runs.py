@@ -55,7 +55,8 @@ def packed(starts: Starts) -> CachedLiveRoot:
 def test_a_packed_run_gives_what_was_let_go_as_it_was(starts):
     shutil.copytree(EXAMPLES, starts.root, dirs_exist_ok=True)
     live = packed(starts)
-    assert live.cached_runs >= live.runs.keys() and len(live.runs) > 4
+    # `docs` is a place of runs that holds none, which is kept as such.
+    assert live.cached_runs == live.runs.keys() | {"docs"} and len(live.runs) > 4
     assert all(let_go(each) == list(DEFERRED) for each in live.runs.values())
     assert live.runs == cold(starts).runs
     assert not any(map(let_go, live.runs.values()))

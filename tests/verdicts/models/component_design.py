@@ -128,7 +128,7 @@ def _with_gone(now: Sequence[_Interaction], before: Sequence[_Interaction]) -> l
     """The interactions of now, with those of before that are gone, each ahead of what followed it.
 
     They are told apart by their ids: whatever an edit makes of one, it is still the step that was recorded.
-    A word that nobody knows takes the place of none that was recorded.
+    An edit that gives a recorded step a status that nobody knows changes nothing of what was recorded.
     """
     every, following = _named(now), len(now)
     for name, each in reversed(_named(before)):
