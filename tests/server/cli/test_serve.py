@@ -273,7 +273,8 @@ class Terminal:
         # Each has a server of its own, which ends with it.
         socket = home.path / f"tmux-{len([*home.path.glob('tmux-*')])}"
         self._tmux = [needs("tmux"), "-S", str(socket), "-f", os.devnull]
-        self._env = {**home.env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        # Here somebody is there to leave a pager.
+        self._env = {**home.env, "PHASEKEEPER_PAGER": "less", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         # As of the terminal that this one was started in.
         self._env |= {"COLUMNS": "80", "LINES": "25"}
         command = shlex.join([sys.executable, "-I", "-m", "phasekeeper", *words])
@@ -375,7 +376,8 @@ def test_a_long_explanation_is_scrolled_and_a_short_answer_is_not(terminal, work
     needs("less")
     loop(work)
     screen = terminal("explain", "work")
-    assert "exit code" not in screen.shows(f"{RUN}  active", ":")
+    # The last line is the prompt of less.
+    until(lambda: screen.shows(f"{RUN}  active").rstrip().endswith("\n:"))
     screen.keys("q")
     screen.shows("exit code 0")
     screen = terminal("history", ".claude/state", "--root", "work")
