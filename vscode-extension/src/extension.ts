@@ -6,10 +6,10 @@ import { activeFile, filePath, isSameRun } from "./commands/pick";
 import { AssistantTerminals } from "./commands/send";
 import { registerRecords } from "./commands/show";
 import { offerInstall, reportUnusable, showOpenedExample } from "./commands/setup";
-import { PlanDecorations } from "./decorations";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
 import { RunPages } from "./page/panel";
+import { FailureLenses, PlanDecorations } from "./planEditor";
 import { keyOf } from "./protocol";
 import { oneLine } from "./sanitize";
 import { Client } from "./server/client";
@@ -55,6 +55,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     terminals,
     ...Object.values(trees),
     new PlanDecorations(session),
+    new FailureLenses(session),
     list,
     ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, pages, installation, terminals }),
     registerRecords(),

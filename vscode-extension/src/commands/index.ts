@@ -17,7 +17,7 @@ import { answer, override, rollBack } from "./decide";
 import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
 import { type AssistantTerminals, copyPrompt, sendToAssistant } from "./send";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
-import { explainGate, openPlace, showNext } from "./show";
+import { explainGate, openPlace, peekFailure, showNext } from "./show";
 import { claim, release, report, startRun } from "./work";
 
 /** The commands that write; not in a workspace that is not trusted. */
@@ -50,6 +50,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     openExample: () => openExample(session),
     showNextStep: (subject) => showNext(session, parts.next, subject),
     explainGate: (subject) => explainGate(session, subject),
+    peekFailure: (subject) => peekFailure(session, subject),
     approveQuestion: (subject) => answer(session, subject, "approval"),
     answerQuestion: (subject) => answer(session, subject),
     overrideGate: (subject) => override(session, subject),

@@ -1,9 +1,10 @@
 /** Commands that show something and write nothing. */
 
 import * as vscode from "vscode";
-import { nameOf, type Evaluation, type Gate } from "../protocol";
+import { nameOf, type Evaluation, type Gate, type Task } from "../protocol";
 import { escapeLabel, utf16Offset } from "../sanitize";
 import type { Session } from "../session";
+import { failedTasks, taskLabel } from "../views/plan";
 import { evidenceLabel, placeLabel, placeOf, type Place, type Subject } from "../views/row";
 import { criterionLabel, GATE } from "../views/runs";
 import type { Tree } from "../views/tree";
@@ -17,7 +18,10 @@ export async function openPlace(subject: Partial<Subject>): Promise<void> {
   const { place } = subject;
   const uri = place && uriOf(place);
   if (!place || !uri) return;
-  if (place.line !== null && place.path.endsWith(`/${JOURNAL}`)) return showRecord(uri, place.line);
+  if (isRecord(place)) {
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(recordUri(uri, place.line)));
+    return;
+  }
   const exists = await vscode.workspace.fs.stat(uri).then(
     () => true,
     () => false,
@@ -28,6 +32,36 @@ export async function openPlace(subject: Partial<Subject>): Promise<void> {
   }
   const document = await vscode.workspace.openTextDocument(exists ? uri : uri.with({ scheme: "untitled" }));
   await vscode.window.showTextDocument(document, { selection: exists ? rangeOf(document, place) : undefined });
+}
+
+/** Show the report that failed a task in a peek beside the task's line, at the words that say so. */
+export async function peekFailure(session: Session, subject: Partial<Subject>): Promise<void> {
+  const named = await chooseRun(session, subject, "The failures of which run?");
+  const run = named && (await session.evaluations.get(named));
+  const task = run && (await chooseFailed(failedTasks(run.plan), subject.task));
+  const place = task && placeOf(run.root, task.failedBy!);
+  const [plan, report] = place ? [uriOf({ ...place, path: run.plan!.path }), uriOf(place)] : [];
+  if (!plan || !report) return;
+  const shown = isRecord(place!) ? recordUri(report, place.line) : report;
+  const document = await vscode.workspace.openTextDocument(shown);
+  const range = (isRecord(place!) ? undefined : rangeOf(document, place!)) ?? new vscode.Range(0, 0, 0, 0);
+  const editor = await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(plan));
+  const line = editor.document.validatePosition(new vscode.Position(task!.line - 1, 0));
+  editor.selection = new vscode.Selection(line, line);
+  const locations = [new vscode.Location(shown, range)];
+  await vscode.commands.executeCommand("editor.action.peekLocations", plan, line, locations, "peek");
+}
+
+function chooseFailed(tasks: readonly Task[], id: string | undefined): Promise<Task | undefined> {
+  const named = tasks.find((task) => task.id === id);
+  if (named || tasks.length === 1) return Promise.resolve(named ?? tasks[0]);
+  const items = tasks.map((task) => ({
+    label: `$(error) ${escapeLabel(task.title || task.id)}`,
+    description: escapeLabel(task.id),
+    detail: escapeLabel(taskLabel(task)),
+    value: task,
+  }));
+  return choose(items, "The failure of which task?", "No task of this run has failed.");
 }
 
 /** An editor for a file that is still to be written, under its path and with an example in it; nothing is saved. */
@@ -46,10 +80,8 @@ const JOURNAL = ".phasekeeper/journal.jsonl";
 const RECORD_SCHEME = "phasekeeper-record";
 
 /** One record of a journal as a document that cannot be written; what has no file of its own is read there. */
-async function showRecord(journal: vscode.Uri, line: number): Promise<void> {
-  const uri = journal.with({ scheme: RECORD_SCHEME, path: `${journal.path}/Record ${line}`, query: String(line) });
-  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri));
-}
+const recordUri = (journal: vscode.Uri, line: number): vscode.Uri =>
+  journal.with({ scheme: RECORD_SCHEME, path: `${journal.path}/Record ${line}`, query: String(line) });
 
 export function registerRecords(): vscode.Disposable {
   return vscode.workspace.registerTextDocumentContentProvider(RECORD_SCHEME, {
@@ -73,6 +105,10 @@ export function recordText(line: string): string {
     return `${line}\n`;
   }
 }
+
+/** True for a place that is one line of a journal. */
+const isRecord = (place: Place): place is Place & { line: number } =>
+  place.line !== null && place.path.endsWith(`/${JOURNAL}`);
 
 const isSaid = (value: unknown): boolean =>
   value !== null && value !== "" && value !== 0 && !(Array.isArray(value) && value.length === 0);

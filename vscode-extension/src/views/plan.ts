@@ -105,10 +105,15 @@ function taskContext(run: Evaluation, task: Task): string {
     isClaimed && task.state !== "claimed" ? "task-claimed" : "",
     isReady && task.state !== "ready" && !isClaimed ? "task-ready" : "",
     isReady || isClaimed ? "task-due" : "",
+    task.failedBy ? "failure" : "",
   ]
     .filter(Boolean)
     .join(" ");
 }
+
+/** The tasks that a report failed and that are not mended yet, in the order of the plan. */
+export const failedTasks = (plan: Plan | null): Task[] =>
+  (plan?.stages ?? []).flatMap((stage) => stage.tasks).filter((task) => task.failedBy !== null);
 
 export const MARK_KINDS = ["done", "failed", "ready", "claimed", "blocked", "reported"] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];

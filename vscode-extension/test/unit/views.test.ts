@@ -493,12 +493,12 @@ test("a task that failed is red, and leads to the line of the report that says s
   expect(failed).toMatchObject({
     description: "failed: 4b of stage 2",
     icon: { name: "error", color: "phasekeeper.bad" },
-    context: "place task-failed task-ready task-due",
+    context: "place task-failed task-ready task-due failure",
     subject: { task: "x-01", place: { path: "tasks/x/reports/4b.md", line: 5, column: 21 } },
   });
   expect(claimed).toMatchObject({
     description: "claimed by ann · failed: 4b of stage 2",
-    context: "place task-claimed task-due",
+    context: "place task-claimed task-due failure",
   });
   expect(planMarks(run.plan!).map(({ kind }) => kind)).toEqual(["failed", "claimed"]);
 });

@@ -96,6 +96,18 @@ export const scenarios = {
     );
   },
 
+  "the report that failed a task is shown in a peek beside the task's line": async ({ workbench, page }) => {
+    await workbench.row("Runs", "A list as a PDF file").click();
+    await page.locator(".tab.active", { hasText: "MASTER_PLAN.md" }).waitFor();
+    await workbench.lens("failed: 4b of stage 2 · Peek Failure").click();
+    const peek = page.locator(".peekview-widget");
+    await peek.getByText("14-4b-phase-2.md").first().waitFor();
+    await peek.locator(".view-line", { hasText: "A shared link works without an account" }).waitFor();
+    await page.screenshot({ path: picture("the-failure-of-a-task") });
+    await page.keyboard.press("Escape");
+    await peek.waitFor({ state: "hidden" });
+  },
+
   "an escalation is answered from its notification": async ({ workbench, page, folder }) => {
     // A toast goes by itself after some seconds; the list of notifications keeps it.
     await workbench.command("Notifications: Show Notifications");

@@ -1,10 +1,11 @@
-/** Gutter decorations: the marks of a plan, drawn in the editors of its file. */
+/** Editors of a plan's file: the marks of its tasks in the gutter, and a lens above each task that failed. */
 
 import * as vscode from "vscode";
-import type { RunName } from "./protocol";
+import { nameOf, type Evaluation, type RunName } from "./protocol";
+import { oneLine } from "./sanitize";
 import type { Session } from "./session";
 import { runsOf } from "./store";
-import { MARK_KINDS, planMarks, type MarkKind, type PlanMark } from "./views/plan";
+import { failedTasks, MARK_KINDS, planMarks, taskLabel, type MarkKind, type PlanMark } from "./views/plan";
 import { staleReason } from "./views/status";
 
 export class PlanDecorations implements vscode.Disposable {
@@ -48,22 +49,55 @@ export class PlanDecorations implements vscode.Disposable {
 
   private async drawIn(editor: vscode.TextEditor): Promise<void> {
     const on = vscode.workspace.getConfiguration("phasekeeper").get("planMarks", true);
-    const marks = on ? await this.marksIn(editor.document.uri) : [];
+    const plan = on ? (await runPlannedIn(this.session, editor.document.uri))?.plan : undefined;
+    const marks = plan ? planMarks(plan) : [];
     const drawable = marks.filter((mark) => mark.line < editor.document.lineCount);
     for (const [kind, type] of this.types)
       editor.setDecorations(type, drawable.filter((mark) => mark.kind === kind).map(optionsOf));
   }
+}
 
-  /** The marks of a file, where it is the plan of a run; only runs around it are asked for. */
-  private async marksIn(uri: vscode.Uri): Promise<PlanMark[]> {
-    if (uri.scheme !== "file") return [];
-    for (const run of runsOf(this.session.store.state).filter((entry) => isInside(entry, uri))) {
-      const plan = (await this.session.evaluations.get(run))?.plan;
-      if (plan && vscode.Uri.joinPath(vscode.Uri.file(run.root), plan.path).fsPath === uri.fsPath)
-        return planMarks(plan);
-    }
-    return [];
+/** Lenses that show the report that failed a task beside its line, as the Testing view does. */
+export class FailureLenses implements vscode.CodeLensProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeCodeLenses = this.changed.event;
+  private readonly disposables: vscode.Disposable[];
+
+  constructor(private readonly session: Session) {
+    this.disposables = [
+      this.changed,
+      session.store.onChange(() => this.changed.fire()),
+      vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
+    ];
   }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  async provideCodeLenses({ uri, lineCount }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+    if (!vscode.workspace.getConfiguration("phasekeeper").get("lenses", true)) return [];
+    const run = await runPlannedIn(this.session, uri);
+    return failedTasks(run?.plan ?? null)
+      .filter((task) => task.line <= lineCount)
+      .map((task) => {
+        const title = `${oneLine(taskLabel(task))} · Peek Failure`;
+        const subject = { ...nameOf(run!), task: task.id };
+        const range = new vscode.Range(task.line - 1, 0, task.line - 1, 0);
+        return new vscode.CodeLens(range, { title, command: "phasekeeper.peekFailure", arguments: [subject] });
+      });
+  }
+}
+
+/** The run whose plan a file is; only runs around the file are asked for. */
+async function runPlannedIn({ store, evaluations }: Session, uri: vscode.Uri): Promise<Evaluation | undefined> {
+  if (uri.scheme !== "file") return undefined;
+  for (const name of runsOf(store.state).filter((entry) => isInside(entry, uri))) {
+    const run = await evaluations.get(name);
+    const plan = run?.plan;
+    if (plan && vscode.Uri.joinPath(vscode.Uri.file(run.root), plan.path).fsPath === uri.fsPath) return run;
+  }
+  return undefined;
 }
 
 /** True for a file in the run's folder, and for the file that the run FILE#UNIT is a part of. */
