@@ -118,6 +118,18 @@ async function endOthers(folder) {
   }
 }
 
+/** Processes of this home that serve the editor. */
+export async function servers(rig, how = "phasekeeper") {
+  const found = [];
+  for (const name of (await fs.readdir("/proc")).filter((entry) => /^\d+$/.test(entry))) {
+    const environment = await fs.readFile(`/proc/${name}/environ`, "utf8").catch(() => "");
+    const words = (await fs.readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "")).split("\0");
+    if (environment.split("\0").includes(`HOME=${rig.folder}`) && words.includes("phasekeeper") && words.includes(how))
+      found.push(Number(name));
+  }
+  return found;
+}
+
 export async function openBrowser() {
   const flags = [
     "--no-sandbox",
