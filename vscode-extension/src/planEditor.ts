@@ -67,6 +67,10 @@ export class FailureLenses implements vscode.CodeLensProvider, vscode.Disposable
     this.disposables = [
       this.changed,
       session.store.onChange(() => this.changed.fire()),
+      // An editor asks all who give lenses again, the server too.
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration("phasekeeper.lenses")) this.changed.fire();
+      }),
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
     ];
   }

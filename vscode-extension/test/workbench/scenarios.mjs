@@ -108,6 +108,22 @@ export const scenarios = {
     await peek.waitFor({ state: "hidden" });
   },
 
+  "what a person sets not to see goes at once, and comes again": async ({ workbench, page, folder }) => {
+    const settings = path.join(folder, ".vscode/settings.json");
+    const quiet = { problems: "none", statusBar: "never", lenses: false };
+    const own = Object.fromEntries(Object.entries(quiet).map(([name, value]) => [`phasekeeper.${name}`, value]));
+    const problem = workbench.problem("gate 3 is shut");
+    const lens = workbench.lens("failed: 4b of stage 2");
+    await workbench.command("Problems: Focus on Problems View");
+    for (const each of [problem, lens, workbench.status]) await each.waitFor();
+    await fs.mkdir(path.dirname(settings), { recursive: true });
+    await fs.writeFile(settings, JSON.stringify(own));
+    for (const each of [problem, lens, workbench.status]) await each.waitFor({ state: "hidden" });
+    await page.screenshot({ path: picture("a-quiet-workbench") });
+    await fs.rm(settings);
+    for (const each of [problem, lens, workbench.status]) await each.waitFor();
+  },
+
   "an escalation is answered from its notification": async ({ workbench, page, folder }) => {
     // A toast goes by itself after some seconds; the list of notifications keeps it.
     await workbench.command("Notifications: Show Notifications");
