@@ -96,7 +96,8 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         yield Requirement(RequirementKind.REPORT, f"{said}; it comes with every outcome")
     for alternatives in brings.data:
         said = " or ".join(f"{path} ({_WANTED[kind]})" for path, kind in alternatives.items())
-        met = any(_fits(delivery, path, kind) for path, kind in alternatives.items())
+        fits = any(_fits(delivery, path, kind) for path, kind in alternatives.items())
+        met = None if delivery.is_draft else fits
         yield Requirement(RequirementKind.DATA, f"its data says {said}", met=met)
     files = delivery_files(facts, brings, delivery)
     if not delivery.is_past:
@@ -104,8 +105,11 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
     for name, why in _check_doubts(facts, context, brings):
         said = f"the check {name} has passed on the files as they are{why and f' ({why})'}"
         yield Requirement(RequirementKind.CHECKS, said, met=not why)
+    bare = _context(facts, delivery._replace(data={})) if delivery.is_draft else context
     for criterion in brings.holds:
-        met = context.holds(criterion.when)
+        met: bool | None = context.holds(criterion.when)
+        # What the example of a draft's data makes true nobody has said yet.
+        met = met if met == bare.holds(criterion.when) else None
         yield Requirement(RequirementKind.HOLDS, criterion.text, met=met)
     if not delivery.is_past:
         yield from _of_change(facts, brings, files, context, delivery)

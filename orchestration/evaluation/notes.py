@@ -24,9 +24,13 @@ def notes_of(facts: RunFacts) -> Iterator[NoteText]:
 
 
 def _advice(facts: RunFacts) -> Iterator[NoteText]:
-    """The words with which a person let the run go on, until something is reported."""
+    """The words with which a person answered or overrode, until something is reported."""
     newest = facts.newest_record((RecordKind.ANSWER, RecordKind.REPORT, RecordKind.OVERRIDE))
-    if newest and str(newest["question"]).startswith("raised:") and newest["why"]:
+    if not newest or not newest["why"] or newest["kind"] == RecordKind.REPORT:
+        return
+    if newest["kind"] == RecordKind.OVERRIDE:
+        yield NoteText("advice", "A person overrode the gates", f"on to {newest['next']}: {newest['why']}")
+    else:
         yield NoteText("advice", "A person answered", f"{newest['option']}: {newest['why']}")
 
 

@@ -29,7 +29,7 @@ from ...tools.assistant.access import ToolRefused, select_run
 from ...tools.assistant.answer import Answer, AnswerBuilder, quote
 from ...tools.assistant.headers import head_of
 from ...tools.assistant.next_step import next_step
-from ...tools.assistant.questions import DECIDES, dialog, how_to_decide, how_to_override
+from ...tools.assistant.questions import DIALOG, dialog, how_to_decide, how_to_override
 from ...tools.assistant.tools import RequestDecision
 from ..disk.git import actor
 from ..workspace.apply import PreparedDecision, prepare_decision
@@ -39,6 +39,9 @@ from .tool_access import CallAccess, refusals
 
 DECISION = "decision"
 _STRICT = ConfigDict(extra="forbid")
+BY_TERMINAL = "a person, never you, by the command that the person types"
+_ASKED = 1_200
+"""Characters of what is asked in an answer's text."""
 _REASON = "Why you decide so; it is recorded with your name."
 
 
@@ -181,9 +184,10 @@ async def _record(access: CallAccess, request: DecisionDialog, decision: str, re
 def _abstain(request: DecisionDialog, why: str) -> Answer:
     """Nothing was decided; how a person can."""
     head, line = head_of(request.run)
-    builder = AnswerBuilder(head | {"decided": False, "because": why, "decides": DECIDES}, why, line)
+    builder = AnswerBuilder(head | {"decided": False, "because": why, "decides": BY_TERMINAL}, why, line)
     command = request.command_line
     builder.put("decide", command, f"a person can decide on a terminal: {command}")
     if request.message is not None:
-        builder.put("asked", plain(request.message, 600), f"what is asked: {quote(request.message, 500)}")
+        asked = plain(request.message, DIALOG)
+        builder.put("asked", asked, f"what is asked: {quote(asked, _ASKED)}")
     return builder.answer()

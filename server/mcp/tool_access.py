@@ -228,18 +228,17 @@ class CallAccess:
     async def claim(
         self, run: Evaluation, who: str, seconds: float, token: str
     ) -> tuple[Evaluation, Claim | None, str]:
-        root, shown = Path(run.root), ""
+        root = Path(run.root)
         async with self.client.open_roots.lock(root, run.run):
             with refusals():
                 tokens = self._tokens(run, who, token)
                 made = await self.engine.write(
                     root, run.run, claim_next, Workspace(root), run.run, who, seconds, tokens
                 )
-            if made and self.client.lasting:
-                self.client.tokens[run.root, run.run, who, made[0].task] = made[1]
-            elif made:
-                shown = made[1]
-            return await self.again(run, CLAIMS), made[0] if made else None, shown
+            claim, token = made or (None, "")
+            if claim and self.client.lasting:
+                self.client.tokens[run.root, run.run, who, claim.task] = token
+            return await self.again(run, CLAIMS), claim, token
 
     def _current(self, run: Evaluation) -> Evaluation:
         evaluation = self.engine.board(Path(run.root)).runs.get(run.run)

@@ -9,6 +9,7 @@ claims last longer and never makes two of them live.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -44,7 +45,7 @@ def claim(
     with _open_log(root, run, clock) as (folder, raw, now):
         holder = _live_claims(raw, now).get(task)
         if holder is not None and holder.key != key_of(token):
-            raise Conflict(_taken_message(holder))
+            raise Conflict(_taken_message(run, holder))
         until, key = timestamp(now + timedelta(seconds=ttl_s)), key_of(token)
         entry = {"kind": "claim", "task": task, "actor": actor, "until": until, "key": key}
         return Claim(task, actor, until, _append_entry(folder, raw, now, entry), key)
@@ -58,7 +59,7 @@ def release(root: Path, run: str, task: str, token: str | None, *, clock: Clock 
     with _open_log(root, run, clock) as (folder, raw, now):
         holder = _live_claims(raw, now).get(task)
         if holder is not None and token is not None and holder.key != key_of(token):
-            raise Conflict(_taken_message(holder))
+            raise Conflict(_taken_message(run, holder))
         if holder is not None:
             _append_entry(folder, raw, now, {"kind": "release", "task": task, "actor": holder.actor})
         return holder is not None
@@ -91,16 +92,20 @@ def check_claim(
             raise Conflict(f"the claim on {task} has ended; claim it again with `phasekeeper claim`")
         return
     if holder.key not in map(key_of, tokens) or seq not in (None, holder.seq):
-        raise Conflict(_taken_message(holder))
+        raise Conflict(_taken_message(run, holder))
 
 
 def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
     return {each.task: each for each in read_claims(raw, timestamp(now))}
 
 
-def _taken_message(holder: Claim) -> str:
+def _taken_message(run: str, holder: Claim) -> str:
     until = f"{holder.task} is claimed by {holder.actor} until {holder.until}"
-    return f"{until}, for whoever has the claim's token; take another task, or wait"
+    release = shlex.join(["phasekeeper", "release", run or ".", holder.task])
+    return (
+        f"{until}, for whoever has the claim's token (in the answer to the claim); take another task, wait, "
+        f"or have a person give it back: `{release}`"
+    )
 
 
 def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str, object]) -> int:

@@ -367,7 +367,7 @@ def start_run(
     names = workspace.files.list(run)
     # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
     if names and FOLDER not in names:
-        raise _exists_error(run)
+        raise _exists_error(run, workflow)
     filled = {path: _fill_in(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
     began = record(
@@ -388,7 +388,7 @@ def start_run(
             if locked.recovery and _is_this_start(workspace, run, began):
                 # The same start was cut off after its record, and has just been finished: there it is.
                 return Writes([])
-            raise _exists_error(run)
+            raise _exists_error(run, workflow)
         return Writes([began], edits)
 
     done = commit(workspace.root, run, writes, create=True)
@@ -398,9 +398,11 @@ def start_run(
     return run, CommandResult(done, after.evaluate(_match(after, run)))
 
 
-def _exists_error(run: str) -> UsageError:
+def _exists_error(run: str, workflow: Workflow) -> UsageError:
     called = shlex.join(["phasekeeper", "next", "--run", run])
-    return UsageError(f"{run} exists already; choose another name, or see `{called}`")
+    is_named = workflow.new is not None and "{name}" in workflow.new.folder
+    way = "choose another name" if is_named else f"a root has one run of {workflow.name}, whatever its name"
+    return UsageError(f"{run} exists already; {way}; see it with `{called}`")
 
 
 def _is_this_start(workspace: Workspace, run: str, began: Record) -> bool:

@@ -141,9 +141,9 @@ def _of_engine(folder: Path) -> Iterator[Figure]:
 
 
 def _of_memory() -> Iterator[Figure]:
-    """What a run of some examples takes, of many in one root."""
+    """What one more run of some examples takes, beside many in one root."""
     for example in ("small", "late-fees", "reading-lists"):
-        yield Figure(f"memory a run, {example}", "KiB", cache(partial(kib_of, example, 1_000)))
+        yield Figure(f"memory a run, {example}", "KiB", cache(partial(kib_of, example)))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from tests.verdicts.exploration import Exploration, begun, moved
 from tests.verdicts.models import MODELS
 
-HISTORIES = 2000
+HISTORIES = 1000
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -59,3 +59,10 @@ def test_the_advice_of_a_person_is_shown_until_the_next_report() -> None:
     run.answer(run.evaluation.questions[0].id, "continue", why="the second one")
     assert note(run, "advice") == "continue: the second one"
     assert not note(run.report("4a", "partial", "02"), "advice")
+
+
+def test_the_words_of_a_person_who_answers_or_overrides_are_shown_until_the_next_report() -> None:
+    run = plan_run("x ").report("4a", "complete", "02").report("4b", "fail")
+    run.override("4c")
+    assert note(run, "advice") == "on to 4c: looked at it"
+    assert not note(run.report("4c", "ok"), "advice")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -57,6 +57,7 @@ _BRIEF_REPORT = {
 _REPORTS_ROOM = 2_000
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
 _GATES = _CHECKS = 4
+_CLAIMS, _FORBIDDEN = 4, 8
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
 _ERROR = {"code": 0, "path": 160, "message": 200}
 
@@ -95,12 +96,13 @@ def next_step(
         task, actor, until = plain(claim.task, 80), plain(claim.actor, 80), plain(claim.until, 40)
         value = {"task": task, "actor": actor, "until": until, "seq": claim.seq}
         value |= {"token": token} if token else {}
-        keep = f"; report it with token={token}" if token else ""
+        keep = f"; another connection of yours reports it with token={token}" if token else ""
         builder.put("claim", value, f"task {task} is yours ({quote(claim.actor, 80)}) until {until}{keep}")
     _put_awaited(builder, evaluation)
-    _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks))
+    _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks or evaluation.claims))
     _produce(builder, evaluation.suggestion)
     _tasks(builder, evaluation, start, claim)
+    _notes(builder, evaluation)
     if text:
         builder.put("taskText", lines_of(text, _TASK_TEXT))
     _order(builder, evaluation)
@@ -249,6 +251,23 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
         builder.fill("tasks", entries(board), start, len(ready))
 
 
+def claims_words(claims: Sequence[Claim]) -> str:
+    """Who is at work on which tasks, and until when."""
+    said = (f"{plain(each.task, 60)} by {plain(each.actor, 60)} until {each.until}" for each in claims)
+    more = f" and {len(claims) - _CLAIMS} more" if len(claims) > _CLAIMS else ""
+    return f"claimed are {', '.join(islice(said, _CLAIMS))}{more}"
+
+
+def _notes(builder: AnswerBuilder, evaluation: Evaluation) -> None:
+    """A person's words first, then the claims of others, and the notes of the workflow."""
+    notes = excerpt(evaluation.notes, (2, {"title": 60, "text": 300}))
+    if notes:
+        builder.put("notes", notes, *(f"{note['title']}: {quote(note['text'], 300)}" for note in notes))
+    if evaluation.claims:
+        claims = excerpt(evaluation.claims, (_CLAIMS, {"task": 60, "actor": 60, "until": 0}))
+        builder.put("claims", claims, claims_words(evaluation.claims))
+
+
 def _order(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """Batches of tasks that may run side by side, and why other tasks may not start."""
     batches = [excerpt(batch, (12, 60)) for batch in evaluation.suggestion.parallel]
@@ -295,14 +314,19 @@ def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """Actions not allowed now, those with the same reason together, and the limits with their counts."""
-    forbidden = excerpt(evaluation.suggestion.forbidden, (8, {"action": 60, "because": 100}))
+    all_forbidden = evaluation.suggestion.forbidden
+    forbidden = excerpt(all_forbidden, (_FORBIDDEN, {"action": 60, "because": 100}))
     if forbidden:
         actions_by_reason: dict[str, list[str]] = {}
         for entry in forbidden:
             action = "anything else" if entry["action"] == "*" else entry["action"]
             actions_by_reason.setdefault(entry["because"], []).append(action)
         groups = (f"{', '.join(names)} ({quote(why, 100)})" for why, names in actions_by_reason.items())
-        builder.put("suggestion.forbidden", forbidden, f"not now: {'; '.join(groups)}")
+        more = len(all_forbidden) - len(forbidden)
+        also = f"; and {more} more" if more else ""
+        builder.put("suggestion.forbidden", forbidden, f"not now: {'; '.join(groups)}{also}")
+        if more:
+            builder.put("suggestion.moreForbidden", more)
     bounded = [limit for limit in evaluation.limits if limit.max is not None]
     limits = excerpt(bounded, (8, {"id": 60, "count": 0, "max": 0, "reached": 0}))
     if limits:
@@ -337,6 +361,3 @@ def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             for entry, data in zip(evaluation.suggestion.evidence, evidence, strict=False)
         ]
         builder.put("suggestion.evidence", evidence, *lines)
-    notes = excerpt(evaluation.notes, (2, {"title": 60, "text": 300}))
-    if notes:
-        builder.put("notes", notes, *(f"{note['title']}: {quote(note['text'], 300)}" for note in notes))

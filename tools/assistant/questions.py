@@ -40,9 +40,11 @@ def dialog(lines: Iterable[str]) -> str | None:
 
 
 def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
-    """The command with which a person answers on a terminal, wherever that is."""
-    option = question.options[0].id if question.options else "ANSWER"
-    return command_line(evaluation, ("answer", question.id, option), ("--root", evaluation.root), _WORD) + WHY
+    """The command with which a person answers on a terminal, wherever that is.
+
+    It names no option: the terminal shows what each leads to, and asks for one and for the reason.
+    """
+    return command_line(evaluation, ("answer", question.id), ("--root", evaluation.root), _WORD)
 
 
 def _short_command(evaluation: Evaluation, question: QuestionState) -> str:

@@ -7,22 +7,26 @@ file itself. What an operation refuses it raises as `ToolRefused`: one sentence 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from ...orchestration.evaluation.reportables import reportable
 from ...orchestration.evaluation.trace import EvaluationTrace, check_action
 from ...orchestration.journal.journal import Claim
-from ...orchestration.result.values import Evaluation
+from ...orchestration.result.values import Evaluation, Reportable
 from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
 from ..report_words import report_words
 from ..run_filter import STATES, UnknownState
-from .access import Access, Outcome, ToolRefused, name_of, select_run
+from .access import Access, Outcome, RootRuns, ToolRefused, name_of, select_run
 from .answer import TEXT_LIMIT, Answer
 from .headers import head_of, head_of_root
+from .next_step import claims_words
 from .next_step import next_step as next_step_of
 from .questions import open_questions
 from .run_status import checks_to_run, gates, permission, status
@@ -128,7 +132,7 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
         run, claim, token = await access.claim(run, who, CLAIM_S, asked_for.token)
         taken = run.plan.schedule.claimed if run.plan else ()
         if taken and not claim:
-            note = f"no task is free: others are at work on {len(taken)}; wait_for_change, then ask again"
+            note = f"no task is free: {claims_words(run.claims)}; wait_for_change, then ask again"
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
     return await _next_step_answer(access, run, claim=claim, token=token, start=asked_for.start, note=note)
@@ -137,12 +141,20 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
 async def _next_step_answer(
     access: Access, run: Evaluation, claim: Claim | None = None, **more: Any
 ) -> Answer:
-    """The next step, with the text of the one task that is to be done first."""
+    """The next step, with the text of the one task that is to be done first, and what its report needs."""
     run = await access.with_changed_lines(run)
+    if claim:
+        reports = await access.ask(run, partial(reports_of_task, task=claim.task))
+        run = replace(run, suggestion=replace(run.suggestion, reports=reports))
     ready = [claim.task] if claim else run.suggestion.tasks
     task = run.plan.task(ready[0]) if run.plan and ready else None
     text = await access.text(run, task.path) if task and task.path else ""
     return next_step_of(run, text=text, claim=claim, **more)
+
+
+def reports_of_task(steps: EvaluationTrace, task: str) -> tuple[Reportable, ...]:
+    """The reports of the next step, with what one about this task alone has to come with."""
+    return tuple(reportable(steps.facts, each.step, [task]) for each in steps.evaluation.suggestion.reports)
 
 
 async def run_check_gate(access: Access, asked_for: CheckGate) -> Answer:
@@ -171,9 +183,11 @@ async def run_check_action(access: Access, asked_for: CheckAction) -> Answer:
 
 
 async def run_report(access: Access, asked_for: Report) -> Answer:
-    if asked_for.workflow or asked_for.name:
-        return await _start_run(access, asked_for)
-    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
+    place = await access.place(asked_for.root, asked_for.run or None)
+    means_no_run = asked_for.step == START and not asked_for.run and len(place.runs) != 1
+    if asked_for.workflow or asked_for.name or means_no_run:
+        return await _start_run(access, asked_for, place)
+    run = select_run(place, asked_for.run)
     wanted = Command(
         kind="report", step=asked_for.step, outcome=asked_for.outcome, stage=asked_for.stage,
         tasks=tuple(asked_for.tasks), next=asked_for.next, message=asked_for.summary, data=asked_for.data,
@@ -189,14 +203,14 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     )
 
 
-async def _start_run(access: Access, asked_for: Report) -> Answer:
+async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answer:
     """Start a run, which `report` does as its step `start`: clients let people allow writing by tool."""
     if asked_for.step != START or not (asked_for.workflow and asked_for.name):
+        known = ", ".join(await access.workflows(place))
         raise ToolRefused(
             f'`workflow` and `name` start a new run, both of them, with step="{START}"; '
-            "a report about a run that is there takes neither"
+            f"a report about a run that is there takes neither; workflows: {plain(known, 1_000)}"
         )
-    place = await access.place(asked_for.root)
     who = access.who(asked_for.agent)
     run = await access.start(place, asked_for.workflow, asked_for.name, asked_for.summary, who)
     return await _next_step_answer(access, run, recorded=f"the start of {plain(run.run, 200)}")

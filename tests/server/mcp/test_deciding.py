@@ -126,7 +126,9 @@ async def test_a_person_who_says_no_decides_nothing(root: Path, era: str, action
         why = f"the dialog came back with {action}: nothing is decided"
         assert (await text(client, "request_decision")).startswith(why)
         data = await call(client, "request_decision")
-        assert (data["because"], data["decides"].split(":")[0]) == (why, "a person, never you")
+        assert (data["because"], data["decides"].split(",")[0]) == (why, "a person")
+        # What was just called is no way on.
+        assert "request_decision" not in data["decides"]
         assert (await call(client, "next_step"))["status"] == "waiting_human"
     assert records(root) == []
 
@@ -139,7 +141,8 @@ async def test_a_client_without_dialogs_gets_the_command_for_the_person(root: Pa
         data = await call(client, "request_decision")
         assert data["decided"] is False
         words = shlex.split(data["decide"])
-        assert words[:5] == ["phasekeeper", "answer", RUN, QUESTION, "resolve"]
+        # No option is chosen for the person, who reads on the terminal what each leads to.
+        assert words[:5] == ["phasekeeper", "answer", RUN, QUESTION, "--root"]
         # Without a terminal not even the very command gets round the person.
         assert main(words[1:]) == 1
         assert (await call(client, "next_step"))["status"] == "waiting_human"

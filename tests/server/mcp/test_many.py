@@ -43,7 +43,24 @@ async def test_two_agents_never_get_the_same_task_and_one_gets_its_own_again(roo
         named = await call(other, "next_step", claim=True, agent="Grace")
         assert (named["claim"]["task"], named["claim"]["actor"]) == ("lists-4", "Grace")
         none = await call(one, "next_step", claim=True, agent="Edsger")
-        assert "no task is free: others are at work on 3" in none["note"]
+        assert "no task is free: claimed are lists-2 by " in none["note"]
+        assert [each["task"] for each in none["claims"]] == ["lists-2", "lists-3", "lists-4"]
+
+
+@async_test
+async def test_a_claim_says_what_a_report_of_its_own_task_needs(root: Path) -> None:
+    folder = plan(root, "lists", 3, done=1)
+    for number in (2, 3):
+        (folder / f"{number:05}-step.md").write_text(
+            f"# Task {number}\n\n## Files to Modify\n\n| File | Action | Changes |\n|---|---|---|\n"
+            f"| `made-{number}.py` | create | all of it |\n"
+        )
+    async with rig() as r, r.client(root) as one, r.client(root) as other:
+        await call(one, "next_step", claim=True)
+        theirs = await call(other, "next_step", claim=True)
+        assert theirs["claim"]["task"] == "lists-3"
+        needed = theirs["suggestion"]["reports"][0]["brings"]
+        assert [each["paths"] for each in needed if each["kind"] == "files"] == [["made-3.py"]]
 
 
 @async_test
@@ -63,7 +80,7 @@ async def test_a_claimed_task_is_reported_by_its_holder_alone_and_is_free_of_the
 
 
 @async_test
-async def test_the_name_of_an_agent_opens_no_claim_and_the_token_ends_with_the_connection(
+async def test_the_name_of_an_agent_opens_no_claim_and_the_token_of_its_answer_does(
     root: Path,
 ) -> None:
     plan(root, "lists", 4, done=1)
@@ -72,15 +89,19 @@ async def test_the_name_of_an_agent_opens_no_claim_and_the_token_ends_with_the_c
     async with rig() as r, r.client(root) as other:
         async with r.client(root) as one:
             mine = (await call(one, "next_step", claim=True, agent="Grace"))["claim"]
-            assert (mine["task"], "token" in mine) == ("lists-2", False)
+            assert mine["task"] == "lists-2"
             for more in ({}, {"token": mine["seq"]}, {"token": "Grace"}):
                 assert "is claimed by Grace" in await refusal(other, "report", **said, agent="Grace", **more)
             theirs = await call(other, "next_step", claim=True, agent="Grace")
             assert theirs["claim"]["task"] == "lists-3"
         async with r.client(root) as again:
-            assert "is claimed by Grace" in await refusal(again, "report", **said, agent="Grace")
+            refused = await refusal(again, "report", **said, agent="Grace")
+            assert "is claimed by Grace" in refused
+            assert f"`phasekeeper release {LISTS} lists-2`" in refused
             renewed = await call(again, "next_step", claim=True, agent="Grace")
             assert renewed["claim"]["task"] == "lists-4"
+            # Its connection has ended, what it was told has not.
+            await call(again, "report", **said, agent="Grace", token=mine["token"])
 
 
 @async_test

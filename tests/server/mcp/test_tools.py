@@ -118,6 +118,21 @@ async def test_what_holds_for_want_of_a_run_or_a_turn_is_in_text_and_data(root: 
 
 
 @async_test
+async def test_a_start_that_lacks_its_words_names_them_and_the_workflows(root: Path) -> None:
+    async with rig() as r, r.client(root) as client:
+        said = await refusal(client, "report", step="start", outcome="ok")
+        assert "`workflow` and `name` start a new run" in said and "phase-loop" in said
+        unknown = await refusal(client, "report", step="start", outcome="ok", workflow="zzz", name="a")
+        assert "no workflow is called 'zzz'" in unknown and "master-plan" in unknown
+        loop(root)
+        await r.engine.refresh(root, [root])
+        only = await refusal(
+            client, "report", step="start", outcome="ok", workflow="phase-loop", name="other"
+        )
+        assert "a root has one run of phase-loop, whatever its name" in only
+
+
+@async_test
 async def test_a_run_may_be_left_out_where_there_is_one_only(root: Path) -> None:
     task(root, "T1")
     async with rig() as r, r.client(root) as client:
@@ -269,7 +284,7 @@ async def test_an_agent_raises_a_question_and_only_a_person_answers_it(root: Pat
         [asked] = data["questions"]
         assert (asked["id"], asked["question"]) == ("raised:1", "Which database?")
         assert [option["id"] for option in asked["options"]] == ["continue", "stop"]
-        assert asked["decide"].startswith(f"phasekeeper answer {T1} raised:1 continue --root ")
+        assert asked["decide"].startswith(f"phasekeeper answer {T1} raised:1 --root ")
         assert "raised:1" in await text(client, "escalations")
         assert "asks that already" in await refusal(client, "escalations", run="T1", ask="Which database?")
 
