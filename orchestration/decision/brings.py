@@ -178,6 +178,8 @@ def _of_files(
             yield Requirement(kind, f"the files that it must come with can be told ({error})", met=False)
     if _names_files(brings, context):
         text = 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
+        if lost := [*_missing_files(facts, delivery)]:
+            text += f"; not there: {', '.join(lost)}"
         if not (files.there or files.absent or files.named):
             yield Requirement(RequirementKind.NAMED, text, met=None if delivery.is_draft else False)
         elif delivery.is_draft and _declare_unequally(brings, context):
@@ -284,6 +286,15 @@ def _named_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
             and not path.startswith(f"{facts.snapshot.folder}/")
             and facts.snapshot.reader.read(path).exists
         ):
+            yield path
+
+
+def _missing_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
+    """The files that the data of a report names and that do not exist."""
+    listed = delivery.data.get("files")
+    for name in listed if isinstance(listed, list) else ():
+        path = join("", name.lstrip("/")) if isinstance(name, str) else ""
+        if path and not facts.snapshot.reader.read(path).exists:
             yield path
 
 

@@ -265,8 +265,8 @@ class _Procedure:
         if self.undelivered:
             return self.go_back(self.undelivered, Decision(*_STAY, ""))
         missing = {name: self.facts.artifact(name) for name in self.missing(self.phase.id)}
-        shown = (f"{name} is {artifact.state} ({artifact.path})" for name, artifact in missing.items())
-        reason = ", ".join(shown) or because or f"{self.phase.title} is to be done"
+        lacking = ", ".join(map(self.facts.artifact_words, missing))
+        reason = lacking or because or f"{self.phase.title} is to be done"
         evidence = tuple(Evidence(f"valid.{name}", False, each.path, None) for name, each in missing.items())
         person = f"person: {self.phase.title}" if "person" in self.phase.agents else None
         return self.stay(Decision(*_STAY, reason, waiting_for=person, evidence=evidence))

@@ -258,7 +258,7 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
     unsigned = any(one.state is ArtifactStatus.PROPOSED for one in artifacts.values())
     if not stays and not unsigned:
         return
-    lacking = [f"{name} is {one.state} ({one.path})" for name, one in artifacts.items() if not one.valid]
+    lacking = [after.facts.artifact_words(name) for name, one in artifacts.items() if not one.valid]
     if lacking:
         hint = f"make it, then report again. `phasekeeper next --run {new.run}` shows what it needs"
         if unsigned:

@@ -140,6 +140,8 @@ def test_a_task_that_declares_no_file_is_reported_with_what_was_changed(named: s
     assert "it names the files that were changed" in run.refusal(
         "4a", "complete", "02", data={}, message=named
     )
+    lost = run.refusal("4a", "complete", "02", data={"files": ["src/none.py", 7]}, message=named)
+    assert lost.partition("; not there: ")[2].startswith("src/none.py")
     run.write("/src/a.py", "A = 1\n").report("4a", "complete", "02", data={}, message="changed src/a.py")
     assert run.standing == "active advance 4b"
 
