@@ -309,6 +309,7 @@ class Snapshot:
                 "empty": list(detail.empty),
                 "requires_ux_dx_review": detail.requires_ux_dx_review,
                 "unticked": detail.unticked,
+                "ticked": not detail.unticked,
             }
 
         facts = self.plan_facts
