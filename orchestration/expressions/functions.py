@@ -68,7 +68,7 @@ def _by(run: ExpressionRun, items: Items, path: str) -> list:
     if type(items) is TaskSet and (not items.items or path in items.items[0]):
         # What the plan itself says of its tasks orders any number of them.
         run.take(len(items.items) * len(path))
-        return items.replaced(sorted(items.items, key=_field_rank(items.items, path)))
+        return items.with_items(sorted(items.items, key=_field_rank(items.items, path)))
     items = values.as_list(items, "by")
     values.weigh(run, items)
     run.take(len(items) * len(path))

@@ -150,7 +150,7 @@ class TaskSet:
         self.items, self.whole, self.name = items, whole, name
         self._elements: list[Any] | None = None
 
-    def replaced(self, items: Sequence[Any]) -> TaskSet:
+    def with_items(self, items: Sequence[Any]) -> TaskSet:
         """Other tasks of the same plan, or the same in another order."""
         return TaskSet(items, self.whole, self.name)
 
@@ -285,8 +285,8 @@ def add(run: ExpressionRun, left: Any, right: Any) -> Any:
         return left + right
     if type_of(left) == "list" == type_of(right):
         run.take(size(left) + size(right))
-        if type(left) is TaskSet is type(right):
-            return left.replaced([*left.items, *right.items])
+        if isinstance(left, TaskSet) and isinstance(right, TaskSet):
+            return left.with_items([*left.items, *right.items])
         return as_list(left) + as_list(right)
     return no_overload("+", left, right)
 
