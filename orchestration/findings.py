@@ -165,6 +165,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "artifact-contradictory": (Severity.ERROR, "one document says two things that cannot both be so"),
     "duplicate-key": (Severity.WARNING, "a key stands twice in one object; readers keep only the last"),
     "duplicate-location": (Severity.WARNING, "an artifact exists in two places and the copies differ"),
+    "duplicate-number": (
+        Severity.WARNING,
+        "two runs have one number, and commands that take the number cannot tell them apart",
+    ),
     "duplicate-task": (Severity.ERROR, "two tasks of a plan share one id"),
     "evidence-unverified": (Severity.ERROR, "a record of a measurement carries no proof of it"),
     "fixes-dropped": (Severity.WARNING, "the run would end while fixes are pending or unverified"),

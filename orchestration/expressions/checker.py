@@ -28,7 +28,7 @@ def fits(kind: str, wanted: str) -> bool:
     """Assignability: may a value of a type stand where another type is wanted?"""
     if "any" in (kind, wanted) or kind == wanted:
         return True
-    if wanted in ("list", "strings"):
+    if wanted in ("list", "strings", "items"):
         return kind in ("list", "strings")
     wide = {"pattern": ("map", "string"), "sized": ("list", "strings", "map", "string")}
     return kind in wide.get(wanted, ())

@@ -371,6 +371,7 @@ def _is_there(value: Any, optional: bool) -> bool:
 
 _ARGUMENTS: dict[str, tuple[type, ...]] = {
     "map": (dict,), "string": (str,), "optional": (Optional,), "pattern": (str, dict), "sized": (object,),
+    "items": (list, TaskSet),
 }  # fmt: skip
 
 

@@ -9,8 +9,9 @@ before.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..graphs import find_cycles
@@ -23,6 +24,8 @@ from .values import ABSENT, EvaluationError, ExpressionRun, Optional, TaskSet, T
 Record = Mapping[str, object]
 Pattern = object
 Sized = object
+# A list, or tasks of the plan as a set whose number costs nothing.
+Items = object
 
 
 def as_text(value: object) -> str:
@@ -60,11 +63,22 @@ def _keep(run: ExpressionRun, items: list, n: int) -> list:
     return items[-n:] if n > 0 else []
 
 
-def _by(run: ExpressionRun, items: list, path: str) -> list:
+def _by(run: ExpressionRun, items: Items, path: str) -> list:
     """the elements in the order of what stands at a path like 'a.b'; '' orders plain values"""
+    if type(items) is TaskSet and (not items.items or path in items.items[0]):
+        # What the plan itself says of its tasks orders any number of them.
+        run.take(len(items.items) * len(path))
+        return items.with_items(sorted(items.items, key=_field_rank(items.items, path)))
+    items = values.as_list(items, "by")
     values.weigh(run, items)
     run.take(len(items) * len(path))
     return sorted(items, key=lambda item: _rank(dig(item, path) if path else item))
+
+
+def _field_rank(items: Sequence[Mapping[str, Any]], name: str) -> Callable[[Mapping[str, Any]], Any]:
+    """The sort key of maps by a field that all of them have; numbers are their own."""
+    field = itemgetter(name)
+    return field if {*map(type, map(field, items))} == {int} else lambda item: _rank(item[name])
 
 
 def _rank(value: object) -> tuple[int, float, str]:
@@ -363,7 +377,7 @@ _TYPES = {
     "object": "any", "Any": "any", "bool": "bool", "int": "int", "float": "double", "str": "string",
     "datetime": "timestamp",
     "list": "list", "TaskSet": "list", "list[str]": "strings", "dict": "map", "Record": "map",
-    "Optional": "optional", "TypeName": "type", "Pattern": "pattern", "Sized": "sized",
+    "Optional": "optional", "TypeName": "type", "Pattern": "pattern", "Sized": "sized", "Items": "items",
 }  # fmt: skip
 
 

@@ -106,6 +106,7 @@ class Tasks:
 
     DETAILS = (
         "depends_on", "parallel_with", "files", "deletes", "empty", "requires_ux_dx_review", "unticked",
+        "ticked",
     )  # fmt: skip
 
     def __init__(

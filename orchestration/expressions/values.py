@@ -150,6 +150,10 @@ class TaskSet:
         self.items, self.whole, self.name = items, whole, name
         self._elements: list[Any] | None = None
 
+    def with_items(self, items: Sequence[Any]) -> TaskSet:
+        """Other tasks of the same plan, or the same in another order."""
+        return TaskSet(items, self.whole, self.name)
+
     def elements(self) -> list[Any]:
         """Raises EvaluationError where there are too many."""
         if self._elements is None:
@@ -281,6 +285,8 @@ def add(run: ExpressionRun, left: Any, right: Any) -> Any:
         return left + right
     if type_of(left) == "list" == type_of(right):
         run.take(size(left) + size(right))
+        if isinstance(left, TaskSet) and isinstance(right, TaskSet):
+            return left.with_items([*left.items, *right.items])
         return as_list(left) + as_list(right)
     return no_overload("+", left, right)
 

@@ -36,6 +36,7 @@ TASK_FIELDS: Mapping[str, str] = {
     "deletes": "those of its files that it takes away",
     "empty": "those of its files that may be empty",
     "unticked": "how many of its own criteria are not ticked",
+    "ticked": "none of its own criteria is open",
     "requires_ux_dx_review": "whether a review of its use is asked for",
 }
 STAGE_FIELDS: Mapping[str, str] = {

@@ -24,6 +24,10 @@ from .model import MarkStatus, Plan, Stage, Task, TaskFile
 BLOCKED_MARK = "mark [-]"
 """What a task waits for that is marked as blocked in the plan."""
 
+MOST_READY = 500
+"""Of a plan with more tasks that can start so many are handed out; nobody chooses among thousands."""
+_LATER = (f"its turn, behind {MOST_READY} others",)
+
 Details = Callable[[Task], TaskFile]
 
 
@@ -152,23 +156,32 @@ def similar_tasks(plan: Plan, reference: str) -> list[str]:
 def build_schedule(
     plan: Plan, tasks: Sequence[Task], details: Details, finished: Collection[str], claims: Sequence[Claim]
 ) -> Schedule:
-    """The schedule of the tasks to hand out; `finished` are done for those that depend on them."""
+    """The schedule of the tasks to hand out; `finished` are done for those that depend on them.
+
+    What comes behind `MOST_READY` tasks that can start waits for its turn: it is not looked at.
+    """
     claimed = {claim.task for claim in claims}
     claimed_tasks = [plan.by_id[task_id] for task_id in sorted(claimed) if task_id in plan.by_id]
     holders = {name: task.id for task in claimed_tasks for name in details(task).files}
     open_tasks = [task for task in tasks if task.id not in claimed]
-    waits = {task.id: needs(plan, task, details(task), finished) for task in open_tasks}
+    waits: dict[str, tuple[str, ...]] = {}
     blocked: dict[str, tuple[str, ...]] = {}
-    ready = []
+    ready, looked_at = [], 0
     for task in open_tasks:
-        shared = [holders[name] for name in details(task).files if name in holders]
+        if len(ready) == MOST_READY:
+            break
+        looked_at += 1
+        detail = details(task)
+        waits[task.id] = needs(plan, task, detail, finished)
+        shared = [holders[name] for name in detail.files if name in holders]
         why = tuple(dict.fromkeys([*waits[task.id], *shared]))
         if why:
             blocked[task.id] = why
         else:
             ready.append(task.id)
+    blocked |= {task.id: _LATER for task in open_tasks[looked_at:] if task.id not in waits}
     in_work = tuple(task.id for task in tasks if task.id in claimed)
-    return Schedule(tuple(ready), _batches(open_tasks, waits, details), blocked, in_work)
+    return Schedule(tuple(ready), _batches(open_tasks[:looked_at], waits, details), blocked, in_work)
 
 
 def needs(plan: Plan, task: Task, detail: TaskFile, finished: Collection[str]) -> tuple[str, ...]:

@@ -36,7 +36,6 @@ MOST_FINDINGS = 50
 # Plans up to this many tasks have all their task files read; beyond it only those of tasks at hand.
 WHOLE_PLAN = 500
 
-
 _NO_DETAILS = TaskFile()
 
 
@@ -309,6 +308,7 @@ class Snapshot:
                 "empty": list(detail.empty),
                 "requires_ux_dx_review": detail.requires_ux_dx_review,
                 "unticked": detail.unticked,
+                "ticked": not detail.unticked,
             }
 
         facts = self.plan_facts

@@ -12,6 +12,9 @@ OWN_FILE = "#"
 """The path that a definition writes for the file that its run lies in."""
 NAME = "{name}"
 """What stands in a path of a definition for the last name of the run's folder."""
+NUMBER = "{number}"
+"""What stands there for the number that this name begins with: 003, or the date and time 20260821-101530."""
+_NUMBER = re.compile(r"\d+(?:-\d{6}(?=-))?(?=-)")
 LONGEST_UNIT = 100
 """A longer name of a unit is cut; it is part of a folder's name."""
 _UNSAFE = re.compile(r"[^\w.-]|\.$")
@@ -34,6 +37,8 @@ class RunPlace(NamedTuple):
         if NAME in path:
             # A name may have signs in it that mean something in a pattern.
             path = path.replace(NAME, re.sub(r"([*?\[])", r"[\1]", name_in(self.folder)))
+        if NUMBER in path and (number := _NUMBER.match(name_in(self.folder))):
+            path = path.replace(NUMBER, number[0])
         return self.file if path == OWN_FILE and self.file else join(self.folder, path)
 
     def name(self, path: str) -> str:

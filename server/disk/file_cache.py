@@ -19,7 +19,7 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
-from .partial_saves import GRACE_MS, PartialSaves, is_overwritten, is_partial, is_passing, monotonic_ms
+from .partial_saves import GRACE_MS, PartialSaves, is_overwritten, is_passing, monotonic_ms
 from .path_index import PathIndex
 from .safe_open import folder_kind, links_on, may_link, refusal
 
@@ -328,7 +328,7 @@ class FileCache:
         seen = self._seen.get(path)
         in_place = seen is not None and seen.inode == sign.inode != 0
         is_half = in_place and before is not None and is_overwritten(before, now)
-        is_half = is_half or is_partial(before or File(path), now, is_held=bool(hold))
+        is_half = is_half or self.saves.is_partial(before or File(path), now)
         if self.has_grace and is_fresh and is_half:
             return self.saves.hold(path, before, now) and before is not None
         self.saves.drop(path)

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from ...orchestration.findings import Problem
+from ...orchestration.formats.json_change import stays_json
 from ...orchestration.vfs.files import Entry, File, name_in, parent
 
 GRACE_MS = 150
@@ -26,6 +27,8 @@ MAX_HOLD_MS = 1000
 MAX_HOLDS = 10_000
 """At one time; what else changes is told at once."""
 _BEING_SAVED = Problem("artifact-unreadable", "it is being saved")
+_LARGE = 1 << 16
+"""From so many characters on it is worth knowing that a text was whole."""
 _END = 64
 _END_AND_BLANKS = 4 * _END
 _SEAM = 8
@@ -61,6 +64,11 @@ class PartialSaves:
     def __init__(self, now_ms: Callable[[], float]) -> None:
         self._now_ms = now_ms
         self._holds: dict[str, Hold] = {}
+        self._proofs = JsonProofs()
+
+    def is_partial(self, before: File, now: File) -> bool:
+        """True if a file may be in the middle of a save, by how it was before and how it is now."""
+        return is_partial(before, now, is_held=now.path in self._holds, proofs=self._proofs)
 
     @property
     def holds(self) -> Mapping[str, Hold]:
@@ -125,11 +133,28 @@ def is_passing(folder: str, entry: Entry) -> bool:
     return entry.kind != "folder" and (is_own or bool(_PASSING.fullmatch(entry.name)))
 
 
-def is_partial(before: File, now: File, *, is_held: bool = False) -> bool:
+class JsonProofs:
+    """Which large JSON texts were whole, so that the next one of the file is proven by what differs."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+
+    def is_whole(self, before: File, now: File) -> bool:
+        """True if a text is JSON from its beginning to its end."""
+        text, text_before = now.text or "", before.text
+        is_known = text_before is not None and self._digests.pop(now.path, None) == before.digest
+        is_whole = (is_known and stays_json(text, text_before or "")) or _is_json(text)
+        if is_whole and len(text) >= _LARGE:
+            self._digests[now.path] = now.digest
+        return is_whole
+
+
+def is_partial(before: File, now: File, *, is_held: bool = False, proofs: JsonProofs | None = None) -> bool:
     """True if a file may be in the middle of a save, by how it was before and how it is now.
 
     One that `is_held` is whole only with a sign that it is: data that ends, the end that it had before, or
-    all that it had and more. Text before that is not at hand gives no sign. Cost: linear in the text.
+    all that it had and more. Text before that is not at hand gives no sign. Cost: linear in the text; with
+    `proofs` a large JSON text costs a comparison.
     """
     if (before.exists, before.digest, before.problem) == (now.exists, now.digest, now.problem):
         return False
@@ -139,10 +164,11 @@ def is_partial(before: File, now: File, *, is_held: bool = False) -> bool:
         return not before.problem
     text, text_before = now.text or "", before.text
     ends_alike = text_before is not None and _end(text) == _end(text_before)
-    if is_cut_off(now.path, text):
-        return not (ends_alike and is_cut_off(now.path, text_before or ""))
-    if now.path.endswith(".json"):
+    is_whole_json = now.path.endswith(".json") and (proofs or JsonProofs()).is_whole(before, now)
+    if is_whole_json:
         return False
+    if now.path.endswith(".json") or is_cut_off(now.path, text):
+        return not (ends_alike and is_cut_off(now.path, text_before or ""))
     if now.size < before.size or is_held:
         is_longer = text.startswith("" if not before.exists else text_before or "\0")
         return not (ends_alike or is_longer)

@@ -135,7 +135,7 @@ def _behind(declared: DeclaredNames, chain: str) -> Items:
         return
     yield from items_of({} if rest else _parts_of(declared, head), KIND.Field)
     for name, method in METHODS.items():
-        of = "LIST" if method.takes[0] == "list" else "x"
+        of = "LIST" if method.takes[0] in ("list", "items") else "x"
         yield item(name, KIND.Method, method.signature(name, of), f"{name}(", method.about)
     for name, about in (*MACROS.items(), *FALLBACKS.items()):
         yield item(name, KIND.Method, insert=f"{name}(", about=about)

@@ -24,8 +24,8 @@ from phasekeeper.orchestration.expressions.values import ExpressionRun, Optional
 _LIST, _MAP = cel.Type.List(cel.Type.DYN), cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
 TYPES = {
     "bool": cel.Type.BOOL, "int": cel.Type.INT, "double": cel.Type.DOUBLE, "string": cel.Type.STRING,
-    "timestamp": cel.Type.TIMESTAMP, "list": _LIST, "strings": cel.Type.List(cel.Type.STRING), "map": _MAP,
-    "any": cel.Type.DYN, "null": cel.Type.DYN,
+    "timestamp": cel.Type.TIMESTAMP, "list": _LIST, "items": _LIST, "map": _MAP,
+    "strings": cel.Type.List(cel.Type.STRING), "any": cel.Type.DYN, "null": cel.Type.DYN,
 }  # fmt: skip
 # The context whose records and tasks the functions see; CEL gives its functions no other way to know.
 _asking: list[Context] = []

@@ -76,7 +76,10 @@ STAGES = [
     {"id": "1", "title": "One", "done": 3, "total": 3, "line": 1},
     {"id": "2", "title": "Two", "done": 0, "total": 2, "line": 5},
 ]
-MANY = [{"id": f"t-{n}", "stage": "1", "done": False} for n in range(MOST_ITEMS + 1)]
+MANY = [
+    {"id": f"t-{n}", "stage": "1", "done": False, "rank": -n, "word": f"w{n % 7}"}
+    for n in range(MOST_ITEMS + 1)
+]
 
 
 def tasks(items: list[dict] | None = None) -> Tasks:
@@ -177,6 +180,28 @@ def test_more_than_five_hundred_items_are_an_error_and_never_cut():
 def test_the_size_of_a_set_of_tasks_needs_none_of_them(source: str, expected: object):
     reports = steps({"kind": "report", "task": "t-0"})
     assert value(source, {"stage": "1"}, tasks=tasks(MANY), records=reports) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "first"),
+    [
+        ("tasks({}).by('rank')", ["t-500", "t-499"]),
+        ("tasks({}).by('word')", ["t-0", "t-7"]),
+        ("tasks({'id': 't-3'}) + tasks({}).by('rank')", ["t-3", "t-500"]),
+        ("tasks({'stage': '9'}).by('rank') + tasks({})", ["t-0", "t-1"]),
+    ],
+)
+def test_any_number_of_tasks_is_ordered_by_what_the_plan_says_and_put_behind_others(source, first):
+    spoken = language(values={"todo": source})
+    found = context({}, spoken, tasks=tasks(MANY)).items(spoken.compile("todo")).value
+    assert [each["id"] for each in found[:2]] == first
+    assert {each["id"] for each in found} == {each["id"] for each in MANY}
+
+
+def test_tasks_are_looked_at_one_by_one_to_order_them_by_what_their_files_say():
+    many: dict[str, Any] = {"tasks": tasks(MANY)}
+    assert error("tasks({}).by('files') == []", **many).startswith("tasks(..) has 501 items, at most 500")
+    assert value("tasks({}).by('id').map(t, t.id)", tasks=tasks()) == [f"t-{n}" for n in range(5)]
 
 
 def test_a_comparison_that_binds_otherwise_keeps_its_meaning():

@@ -19,6 +19,7 @@ from phasekeeper.orchestration.plans.model import (
     TaskFile,
 )
 from phasekeeper.orchestration.plans.schedule import (
+    MOST_READY,
     Schedule,
     TaskBoard,
     build_schedule,
@@ -109,6 +110,19 @@ def test_ten_thousand_tasks_in_one_chain_are_as_many_batches() -> None:
     assert schedule.batches == tuple((one.id,) for one in whole.tasks)
     assert schedule.ready == ("t-01",)
     assert dependency_problems(whole, whole.tasks, lambda one: details[one.id]) == []
+
+
+def test_what_comes_behind_many_tasks_that_can_start_waits_for_its_turn() -> None:
+    tasks = [task(number) for number in range(1, MOST_READY + 20)]
+    details = {"t-02": TaskFile(depends_on=("t-01",))}
+    whole = plan(*tasks)
+    found = build_schedule(whole, tasks, lambda t: details.get(t.id, TaskFile()), (), ())
+    assert found.ready == tuple(each.id for each in tasks if each.id != "t-02")[:MOST_READY]
+    assert found.batches == (found.ready, ("t-02",))
+    turn = (f"its turn, behind {MOST_READY} others",)
+    assert found.blocked == {"t-02": ("t-01",)} | dict.fromkeys([t.id for t in tasks[MOST_READY + 1 :]], turn)
+    done = ["t-01"]
+    assert "t-02" in build_schedule(whole, tasks[1:], lambda t: details.get(t.id, TaskFile()), done, ()).ready
 
 
 def test_a_task_waits_for_the_files_of_one_that_somebody_works_on() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
+
 import pytest
 from phasekeeper.orchestration.findings import Problem
 from phasekeeper.orchestration.vfs.files import Entry, File, decode
+from phasekeeper.server.disk import partial_saves
 from phasekeeper.server.disk.partial_saves import (
     GRACE_MS,
     MAX_HOLDS,
@@ -167,3 +171,28 @@ def test_a_text_that_another_is_written_over_may_be_half_of_it(at):
 )
 def test_what_was_added_to_ends_otherwise_or_is_data_is_not(path, before, now):
     assert not is_overwritten(file(before, path), file(now, path))
+
+
+def test_a_large_file_of_data_is_proven_whole_by_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = json.dumps({"tasks": [{"id": n, "status": "pending"} for n in range(3000)]}, indent=1)
+    states = [text, text.replace("pending", "done", 1), text.replace("pending", "done", 2), text[:-2]]
+    files = [file(each, "a.json") for each in states]
+    parsed: list[str] = []
+    is_json = partial_saves._is_json
+    monkeypatch.setattr(partial_saves, "_is_json", lambda text: parsed.append(text) or is_json(text))
+    saves = PartialSaves(lambda: 0.0)
+    assert not saves.is_partial(File("a.json"), files[0])
+    assert [saves.is_partial(*pair) for pair in pairwise(files[:3])] == [False, False]
+    assert len(parsed) == 1
+    # What is not proven is parsed, and so is what comes after it.
+    assert saves.is_partial(files[2], files[3])
+    assert not saves.is_partial(files[3], files[2])
+    assert len(parsed) == 3
+
+
+def test_a_text_is_not_proven_by_another_one_than_the_last_that_was_whole() -> None:
+    text = json.dumps({"tasks": [{"id": n, "status": "pending"} for n in range(3000)]}, indent=1)
+    broken = text.replace('"status"', '"status', 1)
+    saves = PartialSaves(lambda: 0.0)
+    saves.is_partial(File("a.json"), file(text, "a.json"))
+    assert saves.is_partial(file(broken, "a.json"), file(broken.replace("pending", "done"), "a.json"))

@@ -281,6 +281,7 @@ def found(root: Path, code: str) -> list[Finding]:
 
 
 UNFIXABLE: dict[str, str] = {
+    "duplicate-number": "a folder is renamed by who knows which branch and links it has",
     "artifact-contradictory": "only its author knows which of the values holds",
     "dependency-cancelled": "whether the other task is wanted after all, only who planned them knows",
     "definition-upgraded": "it is information: what was recorded stays in force",
