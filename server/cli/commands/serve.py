@@ -69,13 +69,15 @@ def stop() -> int:
 def _stop_one(address: ServerAddress) -> str:
     """The line that a server ended; "" where none runs. Raises UsageError for one that does not end."""
     try:
-        pid = json.loads(ask(address, Greeting(STOP, "/", VERSION), _STOP_S))["pid"]
+        said = json.loads(ask(address, Greeting(STOP, "/", VERSION), _STOP_S))
     except OSError:
         if not _has_ended(address):
             raise UsageError(hung_server(address)) from None
         return ""
     except GreetingRefused as error:
         raise UsageError(f"the server does not end: {error}") from None
+    # 0.1.0 answers with the number alone.
+    pid = said["pid"] if isinstance(said, dict) else said
     if not _has_ended(address):
         raise UsageError(f"the server (process {pid}) is told to end and still finishes something")
     return f"the server (process {pid}) ended\n"
