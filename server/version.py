@@ -1,8 +1,11 @@
-"""The version of this package, known without looking it up; a test compares it with pyproject.toml."""
+"""The version of this package, known without looking it up. Everything else has it from here.
+
+The build reads it, and `make version` writes it to what cannot: the extension, server.json, the action.
+"""
 
 from __future__ import annotations
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 PROGRAM = f"phasekeeper {VERSION}"
 """The name of this program in records."""
 

@@ -39,6 +39,11 @@ def _sarif_schema() -> Any:
 
 def is_github_file(kind: str, path: Path) -> bool:
     """True if a file is an action or a workflow by GitHub's schema of `actions` or `workflows`."""
+    return is_valid_file(f"github-{kind}", path)
+
+
+def is_valid_file(form: str, *paths: Path) -> bool:
+    """True if files are of a form that check-jsonschema knows, as `dependabot`."""
     program = Path(sys.executable).with_name("check-jsonschema")
-    words = [str(program), "--builtin-schema", f"vendor.github-{kind}", str(path)]
+    words = [str(program), "--builtin-schema", f"vendor.{form}", *map(str, paths)]
     return subprocess.run(words, capture_output=True, timeout=LIMIT_S, check=False).returncode == 0

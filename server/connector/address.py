@@ -29,11 +29,14 @@ class UnusableFolder(OSError):  # noqa: N818 - a reason, shown to people
 
 
 class ServerAddress:
-    """Where a server listens; `folder` exists and is this user's alone, `tcp` chooses the loopback form."""
+    """Where a server listens; `folder` exists and is this user's alone, `tcp` chooses the loopback form.
 
-    def __init__(self, folder: str, tcp: bool) -> None:
-        prefix = os.path.join(folder, f"{PROTOCOL}.")
-        self.folder, self.tcp = folder, tcp
+    One of another `protocol` is of an earlier or later release; `other_servers` looks for those.
+    """
+
+    def __init__(self, folder: str, tcp: bool, protocol: int = PROTOCOL) -> None:
+        prefix = os.path.join(folder, f"{protocol}.")
+        self.folder, self.tcp, self.protocol = folder, tcp, protocol
         self.endpoint = prefix + ("port" if tcp else "sock")
         """The socket, or the file with port and secret."""
         self.lock = prefix + "lock"

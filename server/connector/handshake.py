@@ -3,6 +3,9 @@
 The connector sends `phasekeeper/PROTOCOL KIND FOLDER VERSION [PROOF]`, the folder in hexadecimal; the server
 answers `ok [TEXT]` or `no REASON`. Over loopback TCP both sides prove to know the secret in the port's file
 without sending it: the connector's proof is `NONCE.HMAC`, and the server's HMAC stands before its `ok`.
+
+This line, INFO, STOP and the names in the folder are of one form for every PROTOCOL, so that each release
+finds the servers of all others and can end them; what follows a greeting of another kind may differ.
 """
 
 from __future__ import annotations
@@ -34,11 +37,12 @@ class Greeting:
         self.folder = folder
         self.version = version
         self.proof = proof
+        self.protocol = PROTOCOL
 
     def line(self) -> bytes:
         """The greeting on the wire, with its end of line; ASCII whatever the folder's name is."""
         folder = os.fsencode(self.folder).hex()
-        words = (f"phasekeeper/{PROTOCOL}", self.kind, folder, self.version, self.proof)
+        words = (f"phasekeeper/{self.protocol}", self.kind, folder, self.version, self.proof)
         return " ".join(word for word in words if word).encode("ascii") + b"\n"
 
 
@@ -136,6 +140,7 @@ def open_connection(
 ) -> tuple[_socket.socket, str]:
     """(a greeted connection, the text after `ok`); raises what `connect` and `greet` raise."""
     sock, secret = connect(address, timeout_s)
+    greeting.protocol = address.protocol
     try:
         return sock, greet(sock, secret, greeting, timeout_s)
     except BaseException:

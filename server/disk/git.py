@@ -55,7 +55,7 @@ def actor(root: Path) -> str:
         return f"{name} <{address}>" if address else name
     try:
         return getpass.getuser()
-    except (KeyError, OSError):
+    except (ImportError, KeyError, OSError):
         return "unknown"
 
 

@@ -133,7 +133,7 @@ class Drive:
             )  # fmt: skip
         os.close(terminal)
         try:
-            shown = _typing(person, typed)
+            shown = type_names(person, typed)
             code = child.wait(timeout=_PATIENCE_S)
         finally:
             os.close(person)
@@ -204,7 +204,7 @@ class Drive:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _typing(person: int, typed: str | None) -> str:
+def type_names(person: int, typed: str | None) -> str:
     """Type at a terminal until the program leaves it; what the terminal showed."""
     shown, answered = "", 0
     while True:

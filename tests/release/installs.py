@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .build import run
+from .inventory import packages
 
 OLDEST = (3, 11)
 _VERSION = "import sys; print(*sys.version_info[:2])"
 
 
 class Installation(NamedTuple):
-    """An environment with the wheel in it; `size` is in bytes, with all dependencies."""
+    """An environment with the wheel in it."""
 
     name: str
     program: Path
     python: Path
-    size: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of what was installed, with all dependencies, without pip and what Python compiles."""
+        return sum(package.size for package in packages(self.python))
 
 
 def pythons() -> list[tuple[str, Path]]:
@@ -42,8 +47,9 @@ def install_with_pip(work: Path, python: Path, name: str, archive: Path) -> Inst
     """A clean virtual environment with the wheel or the sdist."""
     folder = work / f"pip-{name}"
     run([python, "-m", "venv", folder], work)
-    run([folder / "bin/python", "-m", "pip", "install", "--quiet", archive], work)
-    return Installation(f"pip, {name}", folder / "bin/phasekeeper", folder / "bin/python", _size(folder))
+    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    run([programs / "python", "-m", "pip", "install", "--quiet", archive], work)
+    return Installation(f"pip, {name}", programs / "phasekeeper", programs / "python")
 
 
 def install_with_uv(work: Path, tools: Path, python: Path, name: str, wheel: Path) -> Installation:
@@ -52,15 +58,16 @@ def install_with_uv(work: Path, tools: Path, python: Path, name: str, wheel: Pat
     env = {**os.environ, "UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "bin")}
     run([tools / "uv", "tool", "install", "--quiet", "--python", python, wheel], work, env)
     place = folder / "tools" / "phasekeeper"
-    return Installation(f"uv, {name}", folder / "bin/phasekeeper", place / "bin/python", _size(place))
+    return Installation(f"uv, {name}", folder / "bin/phasekeeper", place / "bin/python")
 
 
 def try_out(work: Path, installed: Installation) -> None:
     """What a new user does first: demo, check, doctor, an editor's and an assistant's connection."""
     home = work / f"home of {installed.name}"
     home.mkdir()
-    names = ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    env = {**os.environ, **{name: str(home / name[-6:].lower()) for name in names}, "HOME": str(home)}
+    names = ("XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA")
+    env = {**os.environ, **{name: str(home / name.lower()) for name in names}, "HOME": str(home)}
+    env["USERPROFILE"] = str(home)
     for name in names:
         Path(env[name]).mkdir(mode=0o700, exist_ok=True)
     program = installed.program
@@ -74,22 +81,34 @@ def try_out(work: Path, installed: Installation) -> None:
 
 
 def _greet(words: list[str | Path], server: str, root: Path, env: dict[str, str]) -> None:
-    """Ask a server to initialize, and read that it answers as itself."""
-    shared = {"clientInfo": {"name": "release", "version": "1"}, "capabilities": {}}
-    of_server = {
-        "lsp": {"processId": None, "rootUri": root.as_uri()},
-        "mcp": {"protocolVersion": "2025-06-18"},
-    }
-    asked = json.dumps(
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {**shared, **of_server[server]}}
-    )
-    framed = f"Content-Length: {len(asked)}\r\n\r\n{asked}" if server == "lsp" else asked + "\n"
+    """Ask a server to initialize, and an assistant's for its tools; read that it answers as itself."""
+    ask = _editor_messages if server == "lsp" else _assistant_messages
     done = subprocess.run(
-        list(map(str, words)), cwd=root, env=env, input=framed, capture_output=True, text=True, check=False
+        list(map(str, words)), cwd=root, env=env, input=ask(root), capture_output=True, text=True, check=False
     )
-    if '"serverInfo"' not in done.stdout or "phasekeeper" not in done.stdout.lower():
+    expected = '"serverInfo"' if server == "lsp" else '"next_step"'
+    if expected not in done.stdout or "phasekeeper" not in done.stdout.lower():
         raise SystemExit(f"{words[0]} {server} does not answer:\n{done.stdout}{done.stderr}")
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+_CLIENT = {"clientInfo": {"name": "release", "version": "1"}, "capabilities": {}}
+
+
+def _editor_messages(root: Path) -> str:
+    asked = _message("initialize", 1, {**_CLIENT, "processId": None, "rootUri": root.as_uri()})
+    return f"Content-Length: {len(asked)}\r\n\r\n{asked}"
+
+
+def _assistant_messages(_: Path) -> str:
+    lines = (
+        _message("initialize", 1, {**_CLIENT, "protocolVersion": "2025-06-18"}),
+        _message("notifications/initialized"),
+        _message("tools/list", 2, {}),
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _message(method: str, number: int | None = None, params: object = None) -> str:
+    fields = {"id": number, "params": params}
+    said = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps({"jsonrpc": "2.0", "method": method, **said})

@@ -22,7 +22,9 @@ def of(d):
     own = [f for f in d.files or () if "licen" in f.name.lower() and ".dist-info" in str(f)]
     words += [f.read_text().strip().partition("\\n")[0][:80] for f in own]
     said = next((w for w in words if w and w != "OSI Approved"), "")
-    size = sum(f.locate().stat().st_size for f in d.files or () if f.locate().is_file())
+    # What Python compiles is its cache, and none of the package's.
+    kept = [f.locate() for f in d.files or () if "__pycache__" not in f.parts]
+    size = sum(path.stat().st_size for path in kept if path.is_file())
     return [d.metadata["Name"], d.version, said, size]
 print(json.dumps([of(d) for d in m.distributions()]))
 """

@@ -189,8 +189,9 @@ jobs:
   gates:
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with: {persist-credentials: false}
+      - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0
         with: {python-version: "3.x"}
       - uses: ./.github/actions/phasekeeper
 """
@@ -203,7 +204,7 @@ inputs:
     required: false
     default: .
   package:
-    description: What pip installs, as `phasekeeper==0.1.0`
+    description: What pip installs; `phasekeeper==` and a version keep to one
     required: false
     default: phasekeeper
   basis:
@@ -264,7 +265,7 @@ runs:
     - name: Upload the findings
       if: inputs.upload-sarif == 'true' && steps.gates.outputs.sarif != ''
       continue-on-error: true
-      uses: github/codeql-action/upload-sarif@v3
+      uses: github/codeql-action/upload-sarif@2892aa5e19bbd11bc0cff5427e3b750a04d9e3c2 # v4.38.2
       with:
         sarif_file: ${{ steps.gates.outputs.sarif }}
         category: phasekeeper

@@ -30,10 +30,12 @@ from ....orchestration.sanitize import plain
 from ....tools.run_names import awaits_person
 from ...connector.address import UnusableFolder, find_address, lock_owner, runtime_folder, try_lock
 from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
+from ...connector.other_servers import other_servers
 from ...disk import decision_keys as decide
 from ...disk import git
 from ...fence.trial import FenceTrial, TrialResult, try_fences
 from ...hub.process import log_path
+from ...installations import command_version, editor_extensions, upgrade_command
 from ...terminal.lines import Line, Part, count_noun, print_lines
 from ...terminal.run_views import STATUS_STYLE
 from ...version import VERSION, release
@@ -97,9 +99,7 @@ def _server(troubles: list[Trouble]) -> dict[str, Any]:
         troubles.append(Trouble(what, mend))
         return {"runs": True, "pid": pid, "answers": False}
     restart = "phasekeeper serve --stop"
-    if release(str(server["version"])) < release(VERSION):
-        what = f"the server is of version {server['version']}, this is {VERSION}"
-        troubles.append(Trouble(what, restart))
+    _compare("the server", str(server["version"]), restart, troubles)
     if not Path(str(server["python"])).exists():
         troubles.append(Trouble(f"the server's interpreter {server['python']} is gone", restart))
     # Why boards may be behind their files; several roots mostly say the same.
@@ -107,6 +107,53 @@ def _server(troubles: list[Trouble]) -> dict[str, Any]:
         mend = _RAISE if "inotify" in condition else f"{restart}; its log says more"
         troubles.append(Trouble(condition, mend))
     return {"runs": True, **server}
+
+
+def _other_servers(troubles: list[Trouble]) -> dict[str, Any]:
+    """Servers of other releases that run beside this one's, as they speak another protocol."""
+    try:
+        addresses = other_servers(find_address())
+    except UnusableFolder:
+        return {"running": []}
+    running: list[dict[str, Any]] = []
+    for address in addresses:
+        known = {"protocol": address.protocol, "pid": lock_owner(address), "version": None, "clients": []}
+        who = f"a server of another release (process {known['pid'] or 'unknown'})"
+        try:
+            told = json.loads(ask(address, Greeting(INFO, "/", VERSION), _ASK_S))
+            known |= {name: told[name] for name in ("pid", "version", "clients")}
+        except (OSError, GreetingRefused, ValueError, KeyError) as error:
+            mend = f"kill {known['pid']}" if known["pid"] else f"end the process that holds {address.lock}"
+            troubles.append(Trouble(f"{who} runs and does not answer: {error}", mend))
+        else:
+            what = f"{who} runs, too, for {count_noun(len(known['clients']), 'program')}: it is of version"
+            mend = "start those programs again with this version, or phasekeeper serve --stop"
+            newer = release(str(known["version"])) > release(VERSION)
+            known_fact = f"{what} {known['version']}, this is {VERSION}; both look at the same files"
+            troubles.append(Trouble(known_fact, upgrade_command() if newer else mend))
+        running.append(known)
+    return {"running": running}
+
+
+def _extensions(troubles: list[Trouble]) -> dict[str, Any]:
+    """The extension in each editor of this user; it is of one release with the program."""
+    found = editor_extensions(Path.home())
+    for each in found:
+        mend = f"update the extension Phasekeeper in {each.editor}"
+        _compare(f"the extension in {each.editor} ({each.folder})", each.version, mend, troubles)
+    return {"installed": [{**each._asdict(), "folder": str(each.folder)} for each in found]}
+
+
+def _compare(what: str, version: str, mend: str, troubles: list[Trouble]) -> None:
+    """Add a trouble where something is of another version; `mend` raises an older one."""
+    theirs, ours = release(version), release(VERSION)
+    if theirs != ours:
+        troubles.append(
+            Trouble(
+                f"{what} is of version {version}, this is {VERSION}",
+                mend if theirs < ours else upgrade_command(),
+            )
+        )
 
 
 def _folders(troubles: list[Trouble]) -> dict[str, Any]:
@@ -185,17 +232,22 @@ def _software(troubles: list[Trouble]) -> dict[str, Any]:
             packages[package] = version = _version(package)
             if version is None or release(version) < release(least):
                 what = f"{package} {least or 'any'} or newer is needed, there is {version or 'none'}"
-                troubles.append(Trouble(what, f"{sys.executable} -m pip install --upgrade phasekeeper"))
+                troubles.append(Trouble(what, upgrade_command()))
     # The git that the server would run.
     answer = git.answer(Path(os.sep), "--version").decode("utf-8", "replace").strip()
     if not answer:
         what = "git cannot be run: decisions that colleagues committed count as unverified"
         troubles.append(Trouble(what, "install git"))
+    command = shutil.which("phasekeeper")
+    if command and (said := command_version(command)):
+        _compare(
+            f"the command on PATH ({command})", said, "remove it, or upgrade it as it was installed", troubles
+        )
     return {
         "phasekeeper": VERSION,
         "python": platform.python_version(),
         "executable": sys.executable,
-        "command": shutil.which("phasekeeper"),
+        "command": command,
         "git": answer.removeprefix("git version ") or None,
         "packages": packages,
     }
@@ -232,6 +284,8 @@ def _fences(troubles: list[Trouble]) -> dict[str, Any]:
 
 PARTS: Mapping[str, Callable[[list[Trouble]], dict[str, Any]]] = {
     "server": _server,
+    "otherServers": _other_servers,
+    "extensions": _extensions,
     "folders": _folders,
     "here": _here,
     "software": _software,
@@ -246,7 +300,8 @@ PARTS: Mapping[str, Callable[[list[Trouble]], dict[str, Any]]] = {
 def _lines(found: Mapping[str, Any], troubles: list[Trouble]) -> Iterator[Line]:
     limits = ", ".join(f"{name} {count}" for name, count in found["watching"]["limits"].items())
     for name, lines in (
-        ("server", _server_lines(found["server"])),
+        ("server", [*_server_lines(found["server"]), *_other_server_lines(found["otherServers"]["running"])]),
+        ("editors", _extension_lines(found["extensions"]["installed"])),
         ("here", _here_lines(found["here"])),
         ("fences", _fence_lines(found["fences"]["tried"])),
         ("watching", _watching_lines(limits, found["server"].get("watching") or {})),
@@ -287,6 +342,27 @@ def _server_lines(server: Mapping[str, Any]) -> Iterator[Line]:
     for root in server["roots"]:
         counts = f"{count_noun(root['runs'], 'run')}, {count_noun(root['folders'], 'folder')} watched"
         yield [Part(f"{plain(root['root'], 400)}: {counts}")]
+
+
+def _other_server_lines(running: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    for server in running:
+        known = f", version {plain(str(server['version']))}" if server["version"] else ""
+        yield [
+            Part(f"process {server['pid'] or 'unknown'}", "warn"),
+            Part(f" of another release{known}, protocol {server['protocol']}"),
+        ]
+        for client in server["clients"]:
+            yield [Part(f"  {plain(str(client['kind']))}: {plain(str(client['folder']), 400)}")]
+
+
+def _extension_lines(installed: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    if not installed:
+        yield [Part("none that is known has the extension", "dim")]
+    for each in installed:
+        yield [
+            Part(f"{each['editor']}: the extension, version {plain(each['version'])}"),
+            Part(f"  {plain(each['folder'], 400)}", "dim"),
+        ]
 
 
 def _here_lines(here: Mapping[str, Any]) -> Iterator[Line]:

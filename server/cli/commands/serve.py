@@ -21,6 +21,7 @@ from typing import Any
 from ...connector.address import ServerAddress, find_address, try_lock
 from ...connector.connector import interpreter
 from ...connector.handshake import RESTART, STOP, Greeting, GreetingRefused, ask, listen, open_connection
+from ...connector.other_servers import other_servers
 from ...hub.entry_points import hung_server, take_server_lock
 from ...hub.hub import Hub
 from ...hub.process import log_to_file, on_termination
@@ -55,24 +56,31 @@ def serve(options: Namespace) -> int:
 
 
 def stop() -> int:
-    """End the server that runs, if one does; 0."""
+    """End the servers of this user that run, those of other releases too; 0."""
     try:
         address = find_address()
     except OSError as error:
         raise UsageError(str(error)) from None
+    ended = [_stop_one(each) for each in (address, *other_servers(address))]
+    sys.stdout.write("".join(ended) or "no server runs\n")
+    return 0
+
+
+def _stop_one(address: ServerAddress) -> str:
+    """The line that a server ended; "" where none runs. Raises UsageError for one that does not end."""
     try:
-        pid = json.loads(ask(address, Greeting(STOP, "/", VERSION), _STOP_S))["pid"]
+        said = json.loads(ask(address, Greeting(STOP, "/", VERSION), _STOP_S))
     except OSError:
         if not _has_ended(address):
             raise UsageError(hung_server(address)) from None
-        sys.stdout.write("no server runs\n")
+        return ""
     except GreetingRefused as error:
         raise UsageError(f"the server does not end: {error}") from None
-    else:
-        if not _has_ended(address):
-            raise UsageError(f"the server (process {pid}) is told to end and still finishes something")
-        sys.stdout.write(f"the server (process {pid}) ended\n")
-    return 0
+    # 0.1.0 answers with the number alone.
+    pid = said["pid"] if isinstance(said, dict) else said
+    if not _has_ended(address):
+        raise UsageError(f"the server (process {pid}) is told to end and still finishes something")
+    return f"the server (process {pid}) ended\n"
 
 
 def _has_ended(address: ServerAddress) -> bool:

@@ -13,8 +13,9 @@ import pytest
 from phasekeeper.server.cli.commands import doctor
 from phasekeeper.server.connector.address import try_lock
 from phasekeeper.server.disk import decision_keys as decide
+from phasekeeper.server.version import VERSION
 
-from tests.roots import task
+from tests.roots import put, task
 from tests.server.servers import BOUND_S
 
 
@@ -87,10 +88,77 @@ def test_an_older_server_and_one_whose_interpreter_is_gone_are_to_be_ended(mine,
     assert len(found["wrong"]) == 2
 
 
+def test_where_the_server_is_newer_this_program_is_to_be_upgraded(mine, told, monkeypatch):
+    said = {"version": "99.0", "python": sys.executable, "pid": 1, "protocol": 2, "memory": None}
+    monkeypatch.setattr(doctor, "ask", lambda *_: json.dumps({**said, "clients": [], "roots": []}))
+    code, found = told()
+    assert code == 1
+    [(what, mend)] = mends(found).items()
+    assert what == f"the server is of version 99.0, this is {VERSION}"
+    assert mend == f"{sys.executable} -m pip install --upgrade phasekeeper"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "mend"),
+    [
+        ("/home/a/.local/share/uv/tools/phasekeeper", "uv tool upgrade phasekeeper"),
+        ("/home/a/.local/share/pipx/venvs/phasekeeper", "pipx upgrade phasekeeper"),
+    ],
+)
+def test_an_upgrade_is_done_by_who_installed_it(mine, told, monkeypatch, prefix, mend):
+    monkeypatch.setattr(sys, "prefix", prefix)
+    monkeypatch.setattr(doctor, "_version", lambda _: None)
+    _, found = told()
+    assert set(mends(found).values()) == {mend}
+
+
+def extension(mine, folder: str, *versions: str) -> None:
+    """The list of extensions of an editor, beside one of somebody else's."""
+    ids = [("Phasekeeper.phasekeeper", version) for version in versions]
+    entries = [{"identifier": {"id": name}, "version": version} for name, version in [("a.b", "1"), *ids]]
+    put(mine.path / folder / "extensions.json", json.dumps(entries))
+
+
+def test_an_extension_of_another_version_is_told_with_its_editor(mine, told):
+    extension(mine, ".cursor/extensions", "0.0.9")
+    extension(mine, ".vscode/extensions", VERSION)
+    code, found = told()
+    assert code == 1
+    assert [(e["editor"], e["version"]) for e in found["extensions"]["installed"]] == [
+        ("VS Code", VERSION),
+        ("Cursor", "0.0.9"),
+    ]
+    [(what, mend)] = mends(found).items()
+    assert what.startswith("the extension in Cursor (") and "0.0.9" in what
+    assert mend == "update the extension Phasekeeper in Cursor"
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1, {}, []]", "[" * 9999, '[{"identifier": {"id": 1}}]'])
+def test_a_list_of_extensions_that_cannot_be_read_has_none(mine, told, text):
+    put(mine.path / ".vscode/extensions/extensions.json", text)
+    code, found = told()
+    assert (code, found["extensions"]["installed"]) == (0, [])
+
+
+def test_another_command_on_the_path_is_told_with_its_version(mine, told, monkeypatch):
+    other = put(mine.path / "programs/phasekeeper", "#!/bin/sh\necho phasekeeper 0.0.9\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{other.parent}:{os.environ['PATH']}")
+    code, found = told()
+    assert code == 1
+    [what] = mends(found)
+    assert what == f"the command on PATH ({other}) is of version 0.0.9, this is {VERSION}"
+
+
 def test_a_root_that_cannot_be_watched_is_told_once(mine, told, monkeypatch):
     why = "the system watches no more folders; raise fs.inotify.max_user_watches"
     root = {"root": "/r", "runs": 1, "folders": 2, "conditions": [why]}
-    said = {"version": "99", "python": sys.executable, "roots": [root, {**root, "root": "/s"}], "clients": []}
+    said = {
+        "version": VERSION,
+        "python": sys.executable,
+        "roots": [root, {**root, "root": "/s"}],
+        "clients": [],
+    }
     monkeypatch.setattr(doctor, "ask", lambda *_: json.dumps(said))
     code, found = told()
     assert code == 1
@@ -178,7 +246,14 @@ def test_an_environment_without_home_or_path_is_examined_too(mine):
 
 def test_a_watcher_that_was_replaced_is_told_and_is_no_trouble(mine, run, monkeypatch):
     faults = {"replaced": 2, "overflows": 1, "last": "a thread of its own had ended by an error"}
-    said = {"version": "99", "python": sys.executable, "pid": 1, "protocol": 1, "memory": None, "started": 0}
+    said = {
+        "version": VERSION,
+        "python": sys.executable,
+        "pid": 1,
+        "protocol": 1,
+        "memory": None,
+        "started": 0,
+    }
     said |= {"clients": [], "roots": [], "watching": faults}
     monkeypatch.setattr(doctor, "ask", lambda *_: json.dumps(said))
     code, out, _ = run("doctor")
