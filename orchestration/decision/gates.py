@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..definition.model import Gate, Phase, Workflow
 from ..expressions.language import Expression
 from ..result.values import CriterionState, Forbidden, GateState
-from ..states import GateStatus
+from ..states import GateStatus, RecordKind
 from .facts import RunFacts
 
 _MOST_KEPT = 2048
@@ -33,7 +33,8 @@ def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
     is_detour = phase.detour and phase.order < after and gate.when is not None
     is_live = (is_detour or phase.order >= after) and facts.holds(f"gates.{gate.id}.when", gate.when)
     if not is_live:
-        return _not_reached(gate.id, gate.after, gate.title, tuple(each.text for each in gate.criteria))
+        texts = tuple(each.text for each in gate.criteria)
+        return _not_judged(gate.id, gate.after, gate.title, texts, _stays_waived(facts, gate))
     criteria = []
     for number, criterion in enumerate(gate.criteria):
         where = f"gates.{gate.id}.criteria[{number}]"
@@ -52,11 +53,27 @@ def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
     )
 
 
+def _stays_waived(facts: RunFacts, gate: Gate) -> bool:
+    """True if an override waived a gate, and no phase before one of its gates was reported on since."""
+    records, pattern = facts.context.records, {"kind": RecordKind.OVERRIDE.value}
+    gates = facts.workflow.gates
+    for entry in records.pick(pattern):
+        waived = entry["gates"] if isinstance(entry["gates"], list) else []
+        if gate.id in waived:
+            stage = {"stage": entry["stage"]}
+            after = [gates[name].after for name in map(str, waived) if name in gates]
+            later = {"kind": RecordKind.REPORT.value, "phase": after, **stage}
+            if not records.since({**pattern, **stage}, later):
+                return True
+    return False
+
+
 @lru_cache(_MOST_KEPT)
-def _not_reached(gate: str, after: str, title: str, texts: tuple[str, ...]) -> GateState:
-    """A gate that is still ahead, one value for all runs."""
+def _not_judged(gate: str, after: str, title: str, texts: tuple[str, ...], is_waived: bool) -> GateState:
+    """A gate that is still ahead, or that a person waived before, one value for all runs."""
     criteria = tuple(CriterionState(text, None) for text in texts)
-    return GateState(gate, after, title, GateStatus.NOT_REACHED, False, (), (), criteria)
+    status = GateStatus.WAIVED if is_waived else GateStatus.NOT_REACHED
+    return GateState(gate, after, title, status, False, (), (), criteria)
 
 
 def _reads_what_is_doubtful(facts: RunFacts, expression: Expression) -> bool:

@@ -36,6 +36,10 @@ MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
 
 
+_MOST_PASSED_OVER = 2000
+"""Tasks that one override passes over by name."""
+
+
 class InvalidCommand(CommandRefused):
     """The command names something unknown, or leaves out what is needed."""
 
@@ -403,8 +407,16 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _stamp_record(
         trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
-        why=command.why, program=command.program, files=_failures_passed_over(trace, order),
+        tasks=_tasks_passed_over(trace, order), why=command.why, program=command.program,
+        files=_failures_passed_over(trace, order),
     )  # fmt: skip
+
+
+def _tasks_passed_over(trace: EvaluationTrace, order: int) -> list[str]:
+    """The tasks that phases before one of that order still hand out; of too many none is passed over."""
+    turns, phases = TaskTurns(trace.facts), trace.facts.workflow.phases.values()
+    tasks = dict.fromkeys(t for phase in phases if phase.order < order for t in turns.tasks_of(phase))
+    return [*tasks] if len(tasks) <= _MOST_PASSED_OVER else []
 
 
 def _failures_passed_over(trace: EvaluationTrace, order: int) -> list[dict[str, str]]:

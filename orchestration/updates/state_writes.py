@@ -33,7 +33,8 @@ def permitted_updates(
 ) -> PermittedUpdates:
     """Cut a report's updates down to what its step may write; without any `writes` all of it is permitted.
 
-    What is no map is left to the effect that would write it.
+    What is no map is left to the effect that would write it. Raises CommandRefused for a list of what is left
+    that names what was not there.
     """
     workflow, state = trace.facts.workflow, trace.facts.snapshot.state
     if not workflow.limits_writes or not isinstance(updates, dict) or state is None or not state.valid:
@@ -147,7 +148,9 @@ class _PermitFilter:
         if not isinstance(value, list) or not isinstance(before, list):
             self.note(path, "it is a list, and stays one")
             return
-        old, new = _by_key(before, how.by), _by_key(value, how.by)
+        old, new = _by_key(before, how.by), _by_key(_whole_elements(value, before, how.by), how.by)
+        if how.remove and old.keys() - new.keys() and (strange := new.keys() - old.keys()) and not how.append:
+            self.refuse_names(path, [_name(new[key], how.by) for key in new if key in strange], old, how.by)
         order = [key for key in new if key in old]
         if order != [key for key in old if key in new]:
             self.note(path, "the order of its elements stays")
@@ -157,15 +160,28 @@ class _PermitFilter:
                 merged.append(self.element((*path, _name(item, how.by)), item, new[key], how))
             elif not (how.remove == ANY or (how.remove == "first" and index == 0)):
                 merged.append(item)
-                only = "only the first is taken out" if how.remove else "its elements stay"
-                self.note((*path, _name(item, how.by)), only)
+                # What is not mentioned is not meant to go, but for where some may, or none is left.
+                if how.remove or not new:
+                    only = "only the first is taken out" if how.remove else "its elements stay"
+                    self.note((*path, _name(item, how.by)), only)
+        of_maps = bool(before) and all(isinstance(item, dict) for item in before)
         for item in (item for key, item in new.items() if key not in old):
-            if fault := _append_fault(item, how):
+            if of_maps and not isinstance(item, dict):
+                self.note((*path, _name(item, how.by)), f"no element has this {how.by}")
+            elif fault := _append_fault(item, how):
                 self.note((*path, _name(item, how.by)), fault)
             else:
                 merged.append(item)
         if merged != before:
             self.keep(path, merged)
+
+    def refuse_names(
+        self, path: _Path, strange: Sequence[str], old: Mapping[tuple[str, int], Any], by: str
+    ) -> None:
+        """Raises CommandRefused: what is left was named wrongly, and so would be taken for gone."""
+        what, known = ".".join(path), ", ".join(_name(item, by)[:60] for item in old.values())
+        said = f"{what} names {', '.join(name[:60] for name in strange)}, which it does not have"
+        raise CommandRefused(f"nothing was recorded: {said}; it has {known}, and lists those that are left")
 
     def element(self, path: _Path, item: Any, wanted: Any, how: StateChange) -> Any:
         """An element of a list with the fields changed that may change."""
@@ -217,6 +233,13 @@ def _by_key(items: Sequence[Any], by: str) -> dict[tuple[str, int], Any]:
         counts[key] += 1
         keyed[key, counts[key]] = item
     return keyed
+
+
+def _whole_elements(items: Sequence[Any], before: Sequence[Any], by: str) -> list[Any]:
+    """The elements of a list, those of before whole that are named by nothing but what tells them apart."""
+    maps = (item for item in before if isinstance(item, dict))
+    known = {item[by]: item for item in maps if isinstance(item.get(by), str)}
+    return [known.get(item, item) if isinstance(item, str) else item for item in items]
 
 
 def _name(item: Any, by: str) -> str:

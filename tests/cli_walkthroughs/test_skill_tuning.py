@@ -81,7 +81,8 @@ def applied(drive: Drive) -> None:
     """On to a fix that is applied and not verified."""
     diagnosed(drive, issues=[HIGH])
     ok(drive, "action-generate-report", {"quality_gate": "fail"})
-    ok(drive, "action-propose-fixes", {"proposed_fixes": [{"id": "F1"}], "pending_fixes": ["F1"]})
+    proposed = [{"id": "F1", "issue_ids": [HIGH["id"]]}]
+    ok(drive, "action-propose-fixes", {"proposed_fixes": proposed, "pending_fixes": ["F1"]})
     fix = {"fix_id": "F1", "verification_result": "pending"}
     ok(drive, "action-apply-fix", {"pending_fixes": [], "applied_fixes": [fix]})
 
@@ -286,7 +287,8 @@ def test_a_verification_that_empties_diagnoses_begins_a_second_iteration(drive: 
     for area in ("context", "memory"):
         ok(drive, f"action-diagnose-{area}", {f"diagnosis.{area}": {"status": "completed"}})
     ok(drive, "action-generate-report")
-    ok(drive, "action-propose-fixes", {"proposed_fixes": [{"id": "F2"}], "pending_fixes": ["F2"]})
+    proposed = [{"id": "F2", "issue_ids": [HIGH["id"]]}]
+    ok(drive, "action-propose-fixes", {"proposed_fixes": proposed, "pending_fixes": ["F2"]})
     fixes = [kept, {"fix_id": "F2", "verification_result": "pending"}]
     ok(drive, "action-apply-fix", {"pending_fixes": [], "applied_fixes": fixes})
     passed = {"fix_id": "F2", "verification_result": "pass"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from phasekeeper.orchestration.evaluation.trace import check_action
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.confirmation import confirmation
 
-from tests.verdicts.runs import BEGIN, plan_run
+from tests.verdicts.runs import BEGIN, Run, plan_run
 
 
 def test_a_failed_quality_gate_does_not_pass_by_another_report() -> None:
@@ -151,3 +152,48 @@ def test_an_override_shows_and_passes_over_failures_that_were_out_of_turn() -> N
     assert changed.standing == "active stay 5a"
     run.report("6", "ok")
     assert run.standing == "complete stop"
+
+
+# ---- after a person moved the run -------------------------------------------------------------
+
+
+def approved(*stages: str) -> Run:
+    """A plan that a person approved before any work."""
+    return plan_run(*stages, adoption="ask").answer("plan", "approve")
+
+
+def test_a_stage_that_a_person_sends_back_to_the_quality_gate_is_judged_anew() -> None:
+    run = approved(" ").report("4a", "complete", "01").report("4b", "fail", "01").override("4b")
+    assert run.standing == "active stay 4b"
+    assert run.copy().report("4b", "pass").standing == "active advance 4c"
+    run.report("4b", "fail", "01")
+    assert (run.standing, run.gate("3")) == ("active regress F1", "failed")
+
+
+def test_tasks_that_a_person_passes_over_do_not_come_back_after_a_failure() -> None:
+    run = approved("   ").report("4a", "complete", "01").override("4b").report("4b", "fail", "02")
+    assert run.standing == "active regress F1"
+    permission = check_action(run.trace(), "F1")
+    assert permission and permission.allowed
+    run.report("F1", "ok").report("F2", "complete", "02")
+    assert run.standing == "active advance 4b"
+    run.report("4b", "pass")
+    assert (run.standing, run.gate("1"), run.gate("2")) == ("active advance 4c", "waived", "passed")
+
+
+def test_a_waiver_and_what_it_covered_are_said_to_the_end() -> None:
+    run = approved("  ").report("4a", "complete", "01").override("4c").report("4c", "ok")
+    assert [run.gate(gate) for gate in "123"] == ["waived"] * 3
+    run.report("5a", "pass").report("6", "ok")
+    assert run.standing == "complete stop"
+    assert [run.gate(gate) for gate in "123"] == ["waived"] * 3
+    said = "stage 1 (f-02) went on without a pass of 4b, by ada: looked at it"
+    assert said in run.evaluation.status_reason
+    assert any(said in message for message in run.messages("phase-skipped"))
+
+
+def test_a_gate_that_passed_after_a_waiver_is_waived_no_more() -> None:
+    run = approved(" ").report("4a", "complete", "01").report("4b", "fail").override("4c").override("4b")
+    run.report("4b", "pass").report("4c", "ok")
+    assert (run.gate("2"), run.gate("3")) == ("not-reached", "not-reached")
+    assert "phase-skipped" not in run.codes()

@@ -25,7 +25,7 @@ def tuning(**state: Any) -> Run:
         "focus_areas": ["context"],
         "diagnosis": {"context": {"status": "completed"}},
         "issues": [{"id": "I1", "severity": "high"}, {"id": "I2", "severity": "low"}],
-        "proposed_fixes": [{"id": "F1"}, {"id": "F2"}],
+        "proposed_fixes": [{"id": "F1", "issue_ids": ["I1"]}, {"id": "F2", "issue_ids": ["I2"]}],
         "pending_fixes": ["F1", "F2"],
         "iteration_count": 0,
         "completed_actions": [
@@ -98,8 +98,10 @@ def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
     assert ignored(run) == ["workQueue.W1: its elements stay", "workQueue.W2: its elements stay"]
     done = {"files": ["src/b.py"], "stateUpdates": {"workQueue": [{"id": "W2", "status": "done"}]}}
     run = loop("execute").write("/src/b.py", "B = 1\n").report("execute", "ok", data=done)
+    # What a report does not mention it does not wish away.
+    assert [item["id"] for item in state_of(run)["workQueue"]] == ["W1", "W2"]
     assert state_of(run)["workQueue"][1] == {**QUEUE[1], "status": "done"}
-    assert ignored(run) == ["workQueue.W1: its elements stay"]
+    assert ignored(run) == []
 
 
 # ---- their relatives --------------------------------------------------------------------------
@@ -194,12 +196,15 @@ def test_a_verification_sets_results_removes_issues_and_counts_one_iteration() -
     [
         ({"iteration_count": 3}, "iteration_count: it is 0, and goes up by one"),
         ({"iteration_count": True}, "iteration_count: it is 0, and goes up by one"),
-        ({"issues": [{"id": "I1", "severity": "low"}]}, "issues.I1.severity: it stays as it is"),
+        (
+            {"issues": [{"id": "I1", "severity": "low"}, {"id": "I2"}]},
+            "issues.I1.severity: it stays as it is",
+        ),
         ({"issues": [{"id": "I1"}, {"id": "I2"}, {"id": "I3"}]}, "issues.I3: no element is added"),
         ({"issues": [{"id": "I2"}, {"id": "I1"}]}, "issues: the order of its elements stays"),
         ({"applied_fixes": []}, "applied_fixes.F1: its elements stay"),
         ({"applied_fixes": [{**FIX, "verification_result": "fine"}]}, "applied_fixes.F1.verification_result"),
-        ({"applied_fixes": [7]}, "applied_fixes.F1: its elements stay"),
+        ({"applied_fixes": [7]}, "applied_fixes.7: no element has this fix_id"),
         (
             {"diagnosis.context": {"status": "completed", "x": 1}},
             "diagnosis.context: it is set to one of null",
@@ -209,6 +214,40 @@ def test_a_verification_sets_results_removes_issues_and_counts_one_iteration() -
 )
 def test_a_verification_writes_no_more(wanted: dict[str, Any], said: str) -> None:
     assert verified(**wanted) and ignored(verified(**wanted))[0].startswith(said)
+
+
+@pytest.mark.parametrize("left", [["I2"], [{"id": "I2"}], [{"id": "I2", "severity": "low"}]])
+def test_a_list_of_what_is_left_keeps_elements_that_are_named_by_their_id(left: list[Any]) -> None:
+    fixed = [{"fix_id": "F1", "verification_result": "pass"}]
+    run = verified(issues=left, applied_fixes=fixed, quality_gate="pass")
+    assert state_of(run)["issues"] == [{"id": "I2", "severity": "low"}]
+    assert ignored(run) == []
+
+
+@pytest.mark.parametrize("left", [["I3"], ["I2", "I3"], [{"id": "I3"}], [7]])
+def test_a_list_of_what_is_left_that_names_what_is_not_there_is_refused(left: list[Any]) -> None:
+    both = [FIX, {"fix_id": "F2", "verification_result": "pass"}]
+    run = tuning(pending_fixes=[], applied_fixes=both)
+    passed = [{"fix_id": "F1", "verification_result": "pass"}]
+    said = run.refusal("action-verify", "ok", **updates(issues=left, applied_fixes=passed))
+    assert "issues names" in said and "it has I1, I2" in said
+    assert len(state_of(run)["issues"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("left", "result"), [(["I2"], "fail"), (["I1"], "pass"), ([], "pass"), (["I2"], "pending")]
+)
+def test_an_issue_goes_only_with_a_fix_of_it_that_was_verified(left: list[str], result: str) -> None:
+    run = tuning(pending_fixes=[], applied_fixes=[FIX])
+    fixes = [{"fix_id": "F1", "verification_result": result}]
+    assert "leaves out" in run.refusal("action-verify", "ok", **updates(issues=left, applied_fixes=fixes))
+    assert len(state_of(run)["issues"]) == 2
+
+
+def test_a_name_among_elements_that_are_more_than_names_adds_none() -> None:
+    run = loop("plan").report("plan", "ok", **updates(workQueue=["W1", "W9"]))
+    assert [item["id"] for item in state_of(run)["workQueue"]] == ["W1", "W2"]
+    assert ignored(run) == ["workQueue.W9: no element has this id"]
 
 
 def test_an_error_writes_nothing() -> None:
