@@ -48,6 +48,7 @@ DIRECTIONS: dict[str, str] = {
     "server/connector": "",
     "server/disk": "ENGINE",
     "server/store": "ENGINE disk",
+    "server/fleet": "",
     "server/checks": "ENGINE connector disk store",
     "server/workspace": "ENGINE disk store checks",
     "server/cache": "ENGINE disk",
