@@ -34,6 +34,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/plans/records": "formats markdown vfs plans",
+    "orchestration/fleet": "",
     "orchestration/updates": (
         "expressions formats vfs journal plans definition result snapshot decision evaluation"
     ),
@@ -48,7 +49,7 @@ DIRECTIONS: dict[str, str] = {
     "server/connector": "",
     "server/disk": "ENGINE",
     "server/store": "ENGINE disk",
-    "server/fleet": "",
+    "server/fleet": "ENGINE",
     "server/checks": "ENGINE connector disk store",
     "server/workspace": "ENGINE disk store checks",
     "server/cache": "ENGINE disk",

@@ -32,7 +32,10 @@ def free_ports(count: int) -> list[int]:
 
 
 class Servers:
-    """Servers in files of a folder, each one's life its own. `size` is 1, or that of a cluster."""
+    """Servers in files of a folder, each one's life its own. `size` is 1, or that of a cluster.
+
+    They tell clients of no other way to them than the one that was taken, so that a line can be cut.
+    """
 
     def __init__(self, folder: Path, size: int) -> None:
         self.folder, self.size = folder, size
@@ -49,7 +52,7 @@ class Servers:
         store = json.dumps(str(self.folder / f"n{number}"))
         others = [f"nats://127.0.0.1:{port}" for port in routes if port != routes[number]]
         own = f"127.0.0.1:{routes[number]}" if routes else ""
-        cluster = f"cluster: {{name: fleet, listen: '{own}', routes: {others}}}\n"
+        cluster = f"cluster: {{name: fleet, no_advertise: true, listen: '{own}', routes: {others}}}\n"
         return (
             f"server_name: n{number}\nlisten: '127.0.0.1:{self.ports[number]}'\n"
             f"jetstream: {{store_dir: {store}, sync_interval: always, max_file_store: 256MB}}\n"
