@@ -11,7 +11,7 @@ from secrets import token_hex
 
 import pytest
 from nats.aio.client import Client
-from phasekeeper.server.fleet.bucket import FleetUnreachable
+from phasekeeper.server.fleet.bucket import FleetUnreachable, KeyValue
 from phasekeeper.server.fleet.claim_register import TaskConflict
 from phasekeeper.server.fleet.nats_bucket import NatsBucket, create_stream
 
@@ -197,15 +197,18 @@ def test_messages_that_come_twice_and_late_change_nothing(cluster: Servers) -> N
         published = [frame for line in fleet.lines for frame in line.published]
         assert len(published) > 10
 
-        async def table() -> list[object]:
-            return [await fleet.bucket.history(key) for key in sorted(fleet.boards[0])]
+        keys = sorted(fleet.boards[0])
+
+        async def table() -> set[KeyValue]:
+            return {value for key in keys for value in await fleet.bucket.history(key)}
 
         before = await table()
         for port in cluster.ports:
             await replay(port, published)
         # What is written now was taken in behind what was replayed.
         assert await fleet.bucket.create("behind", b"1")
-        assert await table() == before
+        # A lease may have ended meanwhile; nothing has come.
+        assert before and await table() <= before
 
     play(cluster, scene, seed=4)
 
