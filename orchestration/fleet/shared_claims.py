@@ -2,8 +2,8 @@
 
 A claim passes through three states. One that is *claimed* ends by itself after its time. Whoever writes a
 report makes it *reporting* first, which does not end: a process that sleeps between that and its write is
-overtaken by nobody. A task that its report finished stays *reported*, so that a clone that has not got the
-files yet does not do it again.
+overtaken by nobody. A task that was reported stays *reported*, so that a clone that has not got the files
+yet does not do it again: it names the line of the journal that a taker has to have.
 
 A claim belongs to whoever has its token, of which `key` is the digest; what only its own clone can know (that
 a report was cut off, that a task is open again) is that clone's to decide.
@@ -11,6 +11,7 @@ a report was cut off, that a task is open again) is that clone's to decide.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ class ClaimState(StrEnum):
 
 class SharedClaim(NamedTuple):
     """The claim on a task of a run. `clone` is the root that it was made in, as its machine `member` knows
-    it; `until` is for showing, by the clock of that machine; `outcome` is that of the report."""
+    it; `until` is for showing, by the clock of that machine; `outcome` is that of the report,
+    `line` the digest of the journal's last line then."""
 
     run: str
     task: str
@@ -37,15 +39,17 @@ class SharedClaim(NamedTuple):
     key: str = ""
     until: str = ""
     outcome: str = ""
+    line: str = ""
 
-    def yields_to(self, other: SharedClaim) -> bool:
-        """True where `other` may take this one's place."""
+    def yields_to(self, other: SharedClaim, known: Collection[str] = ()) -> bool:
+        """True where `other` may take this one's place; `known` are the digests of its journal's lines."""
         if self.state is ClaimState.UNREADABLE:
             return False
         is_same_clone = (self.member, self.clone) == (other.member, other.clone)
         if self.state is ClaimState.CLAIMED:
             return bool(self.key) and self.key == other.key
-        return is_same_clone and bool(self.clone)
+        has_report = self.state is ClaimState.REPORTED and self.line in known
+        return has_report or (is_same_clone and bool(self.clone))
 
 
 def claim_key(run: str, task: str) -> str:

@@ -6,6 +6,8 @@ write that the bucket took counts. Each function takes the bucket's refusal for 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...orchestration.fleet.shared_claims import (
     ClaimState,
     SharedClaim,
@@ -27,19 +29,20 @@ class TaskConflict(Exception):  # noqa: N818 - said to people as it is
         self.task, self.holder = task, holder
 
 
-async def take(bucket: Bucket, claim: SharedClaim, ttl_s: int) -> int:
-    """Claim a task for a time, or renew the claim: its token. Raises TaskConflict."""
+async def take(bucket: Bucket, claim: SharedClaim, ttl_s: int, known: Collection[str] = ()) -> int:
+    """Claim a task for a time, or renew the claim: its token. `known` are the digests of the journal's lines
+    in the claim's clone. Raises TaskConflict."""
     key, value = claim_key(claim.run, claim.task), format_claim(claim)
     for _ in range(_TRIES):
         there = await bucket.get(key)
-        if there and not parse_claim(there.value).yields_to(claim):
+        if there and not parse_claim(there.value).yields_to(claim, known):
             raise TaskConflict(claim.task, parse_claim(there.value))
         if token := await bucket.lease(key, value, ttl_s, there.revision if there else 0):
             return token
     raise TaskConflict(claim.task, None)
 
 
-async def begin_report(bucket: Bucket, claim: SharedClaim, token: int) -> int:
+async def begin_report(bucket: Bucket, claim: SharedClaim, token: int, known: Collection[str] = ()) -> int:
     """Fence a report: from now on nobody has the task until it is ended. The token to end it with.
 
     `token` is that of the claim; 0 where there is none, and the task has to be free. Raises TaskConflict for
@@ -50,7 +53,7 @@ async def begin_report(bucket: Bucket, claim: SharedClaim, token: int) -> int:
     for _ in range(_TRIES):
         there = await bucket.get(key)
         holder = parse_claim(there.value) if there else None
-        if (holder and not holder.yields_to(reporting)) or (token and not there):
+        if (holder and not holder.yields_to(reporting, known)) or (token and not there):
             raise TaskConflict(claim.task, holder)
         value, revision = format_claim(reporting), there.revision if there else 0
         written = await (bucket.compare_and_set(key, value, revision) if there else bucket.create(key, value))
@@ -60,11 +63,13 @@ async def begin_report(bucket: Bucket, claim: SharedClaim, token: int) -> int:
 
 
 async def end_report(bucket: Bucket, claim: SharedClaim, token: int, ttl_s: int) -> int:
-    """Tell what became of a report that was begun: a task that is not *reported* is claimed again for a time.
-    The new token; 0 where a person has given the task back meanwhile."""
+    """Tell what became of a report that was begun: a task that is not *reported* is claimed again for a time,
+    or free where that is 0. The new token; 0 where a person has given the task back meanwhile."""
     key, value = claim_key(claim.run, claim.task), format_claim(claim)
     if claim.state is ClaimState.REPORTED:
         return await bucket.compare_and_set(key, value, token) or 0
+    if not ttl_s:
+        return await bucket.compare_and_set(key, b"", token) or 0
     return await bucket.lease(key, value, ttl_s, token) or 0
 
 

@@ -43,6 +43,13 @@ def test_a_claim_yields_by_its_state(state: ClaimState, yields: set[str]) -> Non
     assert {name for name, taker in takers.items() if there.yields_to(taker)} == yields
 
 
+def test_a_report_yields_to_who_has_its_line_and_to_nobody_by_an_empty_one() -> None:
+    there = MINE._replace(state=ClaimState.REPORTED, line="d1")
+    assert there.yields_to(THEIRS, {"d0", "d1"})
+    assert not there.yields_to(THEIRS, {"d0"}) and not there._replace(line="").yields_to(THEIRS, {"d0"})
+    assert not there._replace(state=ClaimState.REPORTING).yields_to(THEIRS, {"d1"})
+
+
 def test_without_a_token_or_a_clone_nothing_is_the_same() -> None:
     nobody = MINE._replace(key="", clone="")
     assert not nobody.yields_to(nobody)
