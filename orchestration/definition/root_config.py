@@ -6,6 +6,7 @@ Data only: nothing here runs a check.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,11 @@ _GUARD = {
     "runs": Key(list_of(TEXT), "patterns of their folders; ** is every run", required=True),
     "fail": Key(word("open", "closed"), "what an assistant may do where no verdict can be had"),
 }
+_FLEET = {
+    "project": Key(TEXT, "the id by which machines know this project", required=True),
+    "share": Key(word("ids", "full"), "what others see: ids and states (ids), or titles and reasons too"),
+}
+_PROJECT = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 _LISTS = {"run", "inputs", "definition"}
 _SHAPES: dict[str, Shape] = {"reports": struct("reports of a check"), "timeout_s": TYPED}
 STRUCTS: dict[str, dict[str, Key]] = {
@@ -36,7 +42,9 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "projects": Key(list_of(TEXT), "folders that are roots of their own"),
         "checks": Key(map_of(struct("check")), "what can be run to measure the work, by name"),
         "guard": Key(struct("guard"), "which runs assistants may not pass the gates of"),
+        "fleet": Key(struct("fleet"), "the machines that share claims and a board of this project"),
     },
+    "fleet": _FLEET,
     "guard": _GUARD,
     "check": {
         key: Key(list_of(TEXT) if key in _LISTS else _SHAPES[key], about, key == "run")
@@ -67,6 +75,17 @@ class Guard:
 
 
 @dataclass(frozen=True)
+class FleetProject:
+    """The id of a project among the machines that share it. Which servers those use no workspace can say.
+
+    With `shares_texts` others see titles and reasons too.
+    """
+
+    project: str
+    shares_texts: bool = False
+
+
+@dataclass(frozen=True)
 class Config:
     """`parameters`: workflow to name to value. `workflows`: glob of run folders to a workflow's name.
 
@@ -78,6 +97,7 @@ class Config:
     projects: tuple[str, ...] = ()
     checks: Mapping[str, Check] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
+    fleet: FleetProject | None = None
     places: Mapping[tuple[str, str], Span] = field(default_factory=dict, repr=False)
     findings: tuple[Finding, ...] = ()
 
@@ -132,6 +152,7 @@ def read_config(text: str) -> Config:
         tuple(filter(None, folders)),
         checks,
         _guard(top.get("guard"), wrong),
+        _fleet(top.get("fleet"), wrong),
         places,
         tuple(finding(problem, PATH) for problem in wrong),
     )
@@ -156,6 +177,26 @@ def _guard(node: Node | None, wrong: list[Problem]) -> Guard:
         wrong.append(Problem("parameter-invalid", "fail must be open or closed", fail.span))
     is_whole = bool(patterns) and all(patterns)
     return Guard(tuple(patterns) if is_whole else (EVERY_RUN,), fail is not None and fail.value != "open")
+
+
+def _fleet(node: Node | None, wrong: list[Problem]) -> FleetProject | None:
+    """The project that a node declares; one that is written wrongly is shared with nobody."""
+    entries, known = _map(node, "fleet", wrong), tuple(_FLEET)
+    for key in entries:
+        if key not in known:
+            said = f"unknown key {key!r} of fleet{did_you_mean(key, known)}"
+            place = node.keys[key] if node else None
+            wrong.append(Problem("parameter-invalid", said, place, data=misspelling(key, known)))
+    project, share = entries.get("project"), entries.get("share")
+    if node is None or not entries:
+        return None
+    if not (project and isinstance(project.value, str) and _PROJECT.match(project.value)):
+        said = "fleet needs project: an id of letters, digits, _ and -, at most 40"
+        wrong.append(Problem("parameter-invalid", said, (project or node).span))
+        return None
+    if share and share.value not in ("ids", "full"):
+        wrong.append(Problem("parameter-invalid", "share must be ids or full", share.span))
+    return FleetProject(project.value, share is not None and share.value == "full")
 
 
 def _map(node: Node | None, what: str, wrong: list[Problem]) -> Mapping[str, Node]:

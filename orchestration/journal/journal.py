@@ -230,13 +230,15 @@ def _problem(line: RecordLine | JournalLine, code: str, message: str) -> Problem
 
 class Claim(NamedTuple):
     """A live claim: `actor` works on `task` until `until`; `seq` fences writes, `key` is the digest of the
-    token that its holder has."""
+    token that its holder has. `fence` is its revision among the machines of a fleet, 0 where it holds on this
+    machine alone."""
 
     task: str
     actor: str
     until: str
     seq: int
     key: str = ""
+    fence: int = 0
 
 
 def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
@@ -253,7 +255,8 @@ def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
             newest.pop(task, None)
         elif isinstance(task, str) and data.get("kind") == "claim":
             actor, until = str(data.get("actor", "")), str(data.get("until", ""))
-            newest[task] = Claim(task, actor, until, line.integer("seq"), str(data.get("key", "")))
+            key, fence = str(data.get("key", "")), line.integer("fence")
+            newest[task] = Claim(task, actor, until, line.integer("seq"), key, fence)
     return tuple(claim for claim in newest.values() if claim.until > now)
 
 

@@ -57,12 +57,21 @@ _HTTP = "serve assistants over HTTP on this machine, too (default port: 7425)"
 _DEMO = Path("phasekeeper-demo")
 _ASSISTANTS = ("claude", "codex", "cursor", "gemini")
 _CLIENTS = ("claude", "codex", "gemini", "copilot", "cursor", "vscode")
+_PROJECT = option("--project", "ID", "its id (default: `fleet: {project: ID}` of the configuration)")
+_TLS = {
+    "--tls-cert": "the server's certificate; needed where others reach the address",
+    "--tls-key": "and its key",
+    "--ca": "the authority that signed it, where the system does not know it",
+}
 _PROGRAMS = (*_CLIENTS, "git", "pre-commit", "github")
 _FOR = f"deny decisions to these: {', '.join(_ASSISTANTS)}"
 
 # ---- the table --------------------------------------------------------------------------------
 
-GROUPS = {"workflow": "the workflows: list, show, lint, graph"}
+GROUPS = {
+    "workflow": "the workflows: list, show, lint, graph",
+    "fleet": "machines that share claims and a board: up, join, status, leave",
+}
 """Commands that have commands of their own, and their help."""
 COMMANDS: list[CommandEntry] = [
     command(
@@ -337,6 +346,36 @@ COMMANDS: list[CommandEntry] = [
         arg("--background", action="store_true", help=argparse.SUPPRESS),
         more=texts.SERVE,
     ),
+    command(
+        "fleet up",
+        "a server for a team that has none, until Ctrl-C; this machine joins it",
+        "fleet:up",
+        _PROJECT,
+        several("--member", "NAME", "more machines, each of which gets a file with its key"),
+        option("--as", "NAME", "this machine's name (default: the host's)", dest="who"),
+        option("--listen", "HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
+        option("--port", "PORT", "and its port (default: 4222)", type=port, default=4222),
+        *(option(name, "FILE", about, type=Path) for name, about in _TLS.items()),
+        _ROOT,
+        more=texts.FLEET_UP,
+    ),
+    command(
+        "fleet join",
+        "take part in a project from now on, on the servers that are named",
+        "fleet:join",
+        word("url", "tls://HOST:PORT; nats://127.0.0.1:PORT on this machine", nargs="+"),
+        _PROJECT,
+        option(
+            "--as", "NAME", "this machine's name (default: that of the key's file, or the host's)", dest="who"
+        ),
+        option("--nkey", "FILE", "the key that `fleet up` made for this machine", type=Path),
+        option("--credentials", "FILE", "a credentials file of NATS instead", type=Path),
+        option("--ca", "FILE", "the authority that signed the server's certificate", type=Path),
+        _ROOT,
+        more=texts.FLEET_JOIN,
+    ),
+    command("fleet status", "the fleets of this machine, and who has which task", "fleet:status", _JSON),
+    command("fleet leave", "take part in a project no more", "fleet:leave", _PROJECT, _ROOT),
     # `main` runs these two itself, for an editor waits for them.
     *(
         command(
@@ -362,7 +401,7 @@ COMMANDS: list[CommandEntry] = [
     command(
         "demo",
         "copy small examples of all five workflows and show their status",
-        "demo:demo",
+        "init:demo",
         word("dir", f"a new folder ({_DEMO})", nargs="?", type=Path, default=_DEMO),
     ),
 ]

@@ -169,3 +169,24 @@ exit codes: 0 done, 1 something was left alone, 2 wrong use
 
 example: phasekeeper install claude git
 """
+
+FLEET_UP = """\
+Starts one nats-server, which keeps claims and the board of the project in your
+folder for application state. The files of your repositories stay the truth:
+what the server has can be made anew from them.
+
+Commit the project's id, so that every clone knows it:
+  .phasekeeper/config.yaml:  fleet: {project: library}
+
+Each member gets a file with a key. Carry it to that machine by a safe way, and
+there say what is printed here.
+
+example: phasekeeper fleet up --project library --member ann-laptop --member ci
+"""
+FLEET_JOIN = """\
+The servers, your name and the key are kept in your own folder for application
+state, readable by you alone; no workspace can say where to connect. Off this
+machine TLS is needed. Several URLs are servers of one cluster.
+
+example: phasekeeper fleet join tls://fleet.example.org:4222 --nkey ann-laptop.nk
+"""

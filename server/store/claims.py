@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from ...orchestration.journal.journal import Claim, read_claims
-from ...orchestration.journal.lines import CLAIMS, CLAIMS_NAME, FOLDER
+from ...orchestration.journal.lines import CLAIMS, CLAIMS_NAME, FOLDER, parse_lines
 from ...orchestration.vfs.files import below, digest_of
 from .commit import Conflict
 from .folder import Folder, as_store_error, open_folder, read_file
@@ -26,8 +27,13 @@ from .log_file import LogTail, append_lines, format_line, read_tail
 
 MAX_LOG_BYTES = 1 << 20
 """A longer log is begun anew with the claims that are alive."""
+_WAITING = ("unfenced", "reconciled")
 MAX_TTL_S = 7 * 24 * 3600
 """No claim outlives a week: the file is not meant for ownership."""
+
+
+class FleetConflict(Conflict):
+    """A task that somebody on another machine has, or had."""
 
 
 def key_of(token: str) -> str:
@@ -36,10 +42,19 @@ def key_of(token: str) -> str:
 
 
 def claim(
-    root: Path, run: str, task: str, actor: str, ttl_s: float, token: str, *, clock: Clock = utc_now
+    root: Path,
+    run: str,
+    task: str,
+    actor: str,
+    ttl_s: float,
+    token: str,
+    *,
+    fence: int | None = None,
+    clock: Clock = utc_now,
 ) -> Claim:
     """Claims a task for `ttl_s` seconds, for whoever has the token. Who has it may claim again, which gives a
-    new number. Raises Conflict while somebody else has the task."""
+    new number. `fence` is the claim's revision in a fleet, 0 for one that the fleet has to hear of, None
+    where there is no fleet. Raises Conflict while somebody else has the task."""
     if not (task and actor and token and 0 < ttl_s <= MAX_TTL_S):
         raise ValueError(f"a claim needs a task, an actor and a time of at most {MAX_TTL_S} seconds")
     with _open_log(root, run, clock) as (folder, raw, now):
@@ -47,8 +62,9 @@ def claim(
         if holder is not None and holder.key != key_of(token):
             raise Conflict(_taken_message(run, holder))
         until, key = timestamp(now + timedelta(seconds=ttl_s)), key_of(token)
-        entry = {"kind": "claim", "task": task, "actor": actor, "until": until, "key": key}
-        return Claim(task, actor, until, _append_entry(folder, raw, now, entry), key)
+        entry: dict[str, object] = {"kind": "claim", "task": task, "actor": actor, "until": until, "key": key}
+        entry |= {} if fence is None else {"fence": fence}
+        return Claim(task, actor, until, _append_entry(folder, raw, now, entry), key, fence or 0)
 
 
 def release(root: Path, run: str, task: str, token: str | None, *, clock: Clock = utc_now) -> bool:
@@ -95,6 +111,48 @@ def check_claim(
         raise Conflict(_taken_message(run, holder))
 
 
+# ---- what a fleet has to hear of --------------------------------------------------------------
+
+
+class UnfencedWork(NamedTuple):
+    """What was done to a task while its fleet could not be asked: a `claim` that is alive, or a report with
+    its `outcome`. `actor` did it."""
+
+    task: str
+    actor: str
+    claim: Claim | None = None
+    outcome: str = ""
+
+
+def note_unfenced(root: Path, run: str, task: str, actor: str, outcome: str) -> None:
+    """Notes a report that the fleet has to hear of."""
+    with _open_log(root, run, utc_now) as (folder, raw, now):
+        entry = {"kind": "unfenced", "task": task, "actor": actor, "outcome": outcome}
+        _append_entry(folder, raw, now, entry)
+
+
+def note_reconciled(root: Path, run: str, task: str) -> None:
+    """Notes that the fleet has heard of a task, or that a person was asked about it."""
+    with _open_log(root, run, utc_now) as (folder, raw, now):
+        _append_entry(folder, raw, now, {"kind": "reconciled", "task": task})
+
+
+def read_unfenced(root: Path, run: str) -> tuple[UnfencedWork, ...]:
+    """What the fleet has to hear of, of each task its report before its claim."""
+    raw = read_file(root, below(run, CLAIMS))[0] or b""
+    live, waiting = _live_claims(raw, utc_now()), dict[str, UnfencedWork]()
+    for entry in (line.written or {} for line in parse_lines(raw)):
+        kind, task, actor = entry.get("kind"), str(entry.get("task", "")), str(entry.get("actor", ""))
+        is_report = task in waiting and bool(waiting[task].outcome)
+        if kind == "unfenced":
+            waiting[task] = UnfencedWork(task, actor, live.get(task), str(entry.get("outcome", "")))
+        elif kind == "claim" and entry.get("fence") == 0 and task in live and not is_report:
+            waiting[task] = UnfencedWork(task, actor, live[task])
+        elif kind == "reconciled" or (kind in ("claim", "release") and not is_report):
+            waiting.pop(task, None)
+    return tuple(waiting.values())
+
+
 def _live_claims(raw: bytes, now: datetime) -> dict[str, Claim]:
     return {each.task: each for each in read_claims(raw, timestamp(now))}
 
@@ -115,6 +173,12 @@ def _append_entry(folder: Folder, raw: bytes, now: datetime, entry: Mapping[str,
         # Only what is alive stays, and the number of the last line: tokens are never given twice.
         live = [
             {"seq": each.seq, "kind": "claim", **each._asdict()} for each in _live_claims(raw, now).values()
+        ]
+        # And what a fleet has to hear of.
+        live += [
+            entry
+            for entry in (line.written or {} for line in parse_lines(raw))
+            if entry.get("kind") in _WAITING
         ]
         lines = [format_line(each) for each in (*live, {"seq": tail.seq, "kind": "release", "task": ""})]
         text = "".join(line + "\n" for line in lines).encode("ascii")

@@ -16,11 +16,11 @@ import secrets
 import shlex
 from collections import Counter
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...orchestration.decision.brings import named_commits
 from ...orchestration.definition.model import Workflow
@@ -46,11 +46,14 @@ from ...orchestration.updates.refusals import RecordedRefusal
 from ...orchestration.vfs.overlay import OverlayFiles
 from ..disk.git import answer
 from ..store import claims as store_claims
-from ..store.claims import key_of
+from ..store.claims import FleetConflict, key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
 from .decision_proof import evidence_signer, require_usable_key, signer
 from .roots import UsageError
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .fleet_claims import FleetClaims
 
 CHANNELS = ("terminal", "editor", "vscode", "mcp")
 """The ways by which a person decides (design, section 6): a terminal, an editor's own request, our extension
@@ -125,6 +128,7 @@ def apply_command(
         _require_revision(_read_again(workspace, run), revision)
     home = workspace.home(run)
     sign = signer(root, home) if signed else evidence_signer(root, home)
+    fence = _fleet(workspace, run) if wanted.kind == "report" and wanted.tasks else None
     before: list[Evaluation] = []
     refusals: list[RecordedRefusal] = []
 
@@ -142,20 +146,18 @@ def apply_command(
         except RecordedRefusal as refusal:
             refusals[:] = [refusal]
             return Writes(refusal.records)
+        if fence:
+            # Last, when nothing else stands in the way: from here on the tasks are nobody else's.
+            fence.begin(trace, wanted)
         return Writes(proposal.records, proposal.edits)
 
-    done = commit(root, home, writes, sign=sign, home_of=partial(_home_of, workspace))
+    with fence or nullcontext():
+        done = commit(root, home, writes, sign=sign, home_of=workspace.home_of)
     if refusals:
         raise refusals[0]
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
     return CommandResult(done, evaluation, _new_findings(before[0], evaluation))
-
-
-def _home_of(workspace: Workspace, folder: str) -> str | None:
-    """The home of the run in a folder; None where there is no run."""
-    match = workspace.match(folder)
-    return match.home if match else None
 
 
 def _require_revision(trace: EvaluationTrace, revision: str) -> None:
@@ -293,17 +295,24 @@ def claim_next(
     Many ask at once: whoever finds the task taken meanwhile looks again. Raises as `claim` does.
     """
     keys = {key_of(token): token for token in tokens}
+    elsewhere: dict[str, FleetConflict] = {}
     for _ in range(_CLAIM_TRIES):
         evaluation = _read_again(workspace, run).evaluation
         theirs = {
             each.task: keys[each.key] for each in evaluation.claims if each.key in keys and each.actor == who
         }
         own = [task for task in evaluation.plan.schedule.claimed if task in theirs] if evaluation.plan else []
-        free = (*own, *evaluation.suggestion.tasks)
+        free = [task for task in (*own, *evaluation.suggestion.tasks) if task not in elsewhere]
+        if not free and elsewhere:
+            raise next(iter(elsewhere.values()))
         if not free:
             return None
-        with suppress(Conflict):
+        try:
             return _record_claim(workspace, run, free[0], who, ttl_s, theirs.get(free[0], ""))
+        except FleetConflict as conflict:
+            elsewhere[free[0]] = conflict
+        except Conflict:
+            pass
     raise Conflict("others took every task that was tried; ask again")
 
 
@@ -311,11 +320,16 @@ def _record_claim(
     workspace: Workspace, run: str, task: str, who: str, ttl_s: float, token: str
 ) -> tuple[Claim, str]:
     token = token or secrets.token_hex(16)
+    fleet = _fleet(workspace, run)
     try:
-        home = workspace.home(run)
-        return store_claims.claim(workspace.root, home, task, who, ttl_s, token), token
+        home, fence = workspace.home(run), fleet.take(task, who, ttl_s, token) if fleet else None
+        return store_claims.claim(workspace.root, home, task, who, ttl_s, token, fence=fence), token
     except ValueError as error:
         raise UsageError(str(error)) from None
+    except Conflict as conflict:
+        if fleet and not isinstance(conflict, FleetConflict):
+            fleet.give_back(task, token)
+        raise
 
 
 def claimed_task(workspace: Workspace, run: str, task: str) -> tuple[str, Claim | None]:
@@ -323,7 +337,9 @@ def claimed_task(workspace: Workspace, run: str, task: str) -> tuple[str, Claim 
     trace = _read_again(workspace, run)
     plan = trace.facts.snapshot.plan
     name = (resolve(plan, task) if plan else None) or task
-    return name, next((each for each in trace.evaluation.claims if each.task == name), None)
+    live = next((each for each in trace.evaluation.claims if each.task == name), None)
+    fleet = None if live else _fleet(workspace, run)
+    return name, fleet.claim_elsewhere(name) if fleet else live
 
 
 def release(workspace: Workspace, run: str, task: str, token: str | None) -> tuple[str, bool]:
@@ -332,7 +348,18 @@ def release(workspace: Workspace, run: str, task: str, token: str | None) -> tup
     Raises Conflict when somebody else has it.
     """
     name, _ = claimed_task(workspace, run, task)
-    return name, store_claims.release(workspace.root, workspace.home(run), name, token)
+    ended = store_claims.release(workspace.root, workspace.home(run), name, token)
+    fleet = _fleet(workspace, run)
+    return name, bool(fleet and fleet.give_back(name, token)) or ended
+
+
+def _fleet(workspace: Workspace, run: str) -> FleetClaims | None:
+    """The claims on the run's tasks that machines share, where the root's configuration has it shared."""
+    if workspace.config.fleet is None:
+        return None
+    from .fleet_claims import fleet_claims  # late: one machine alone has nothing to do with it
+
+    return fleet_claims(workspace, run, partial(apply_command, workspace, run))
 
 
 def _check_claims(locked: LockedRun, trace: EvaluationTrace, wanted: Command, held: HeldClaims) -> None:

@@ -95,6 +95,11 @@ class Workspace:
         match = self.match(run)
         return match.home if match else run
 
+    def home_of(self, folder: str) -> str | None:
+        """The home of the run in a folder; None where there is no run."""
+        match = self.match(folder)
+        return match.home if match else None
+
     @cached_property
     def has_runs(self) -> bool:
         """True when there is a run here, or a definition that is broken and may have some."""

@@ -1,5 +1,6 @@
 """`phasekeeper init`: what a repository needs so that several people and assistants can share its runs; and
-`phasekeeper guard`: which runs hold assistants back.
+`phasekeeper guard`: which runs hold assistants back; and `phasekeeper demo`: the examples that come with the
+package, copied where somebody can play with them.
 
 Computed first as values, shown, and written only when that was agreed to. Files that exist are added to:
 no byte that stands in them changes, and what is there already is not added again.
@@ -8,9 +9,12 @@ no byte that stands in them changes, and what is there already is not added agai
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib.resources import files as resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ....orchestration.definition.model import Workflow
@@ -23,12 +27,13 @@ from ...fence.assistant_rules import fences
 from ...store.additive_edits import PlannedFile, SkippedFile, plan_lines, write_planned
 from ...store.folder import read_file
 from ...store.lock import HOLDER, LOCK
-from ...terminal.lines import PATH_LIMIT, Line, Part, print_errors, print_lines
+from ...terminal.lines import COMMAND, PATH_LIMIT, Line, Part, print_errors, print_lines
+from ...terminal.run_views import print_status
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..confirm import confirm, person_agrees
 from ..output import OK, REFUSED, print_json
-from ..selection import definitions_of, open_workspaces
+from ..selection import definitions_of, open_workspaces, select_runs
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL_NAME} merge=union",)
 """Two branches that both append keep all their lines; `repair` links them (design, section 6)."""
@@ -196,3 +201,46 @@ def _guard_lines(workspace: Workspace) -> Iterator[Line]:
     yield [Part(f"without a verdict assistants {policy}")]
     if own != guarded:
         yield [Part("less is configured now; that counts once it is committed", "warn")]
+
+
+# ---- demo ---------------------------------------------------------------------------------------
+
+_ROOTS_OF_THEIR_OWN = ("conventions",)
+_DEMO_COMMANDS = ("next", "gates", "questions", "explain", "check")
+
+
+def demo(options: Namespace) -> int:
+    """`demo`: copy the examples and show how they stand."""
+    folder = options.dir
+    copy_examples(folder)
+    text = f"Small runs of all five workflows are in {plain(str(folder), PATH_LIMIT)}."
+    print_lines([[Part(text)], []])
+    runs = select_runs(Namespace(path=folder, root=folder, run=None, evaluations=None)).runs
+    print_status([run.evaluate_from_root() for run in runs])
+    where = plain(shlex.quote(str(folder)), PATH_LIMIT)
+    print_lines([[], [Part("Go on with:")]])
+    print_lines([Part(f"  phasekeeper {word} {where}", COMMAND)] for word in _DEMO_COMMANDS)
+    return OK
+
+
+def copy_examples(target: Path) -> None:
+    """Copy the example runs to a new or empty folder. Raises UsageError when that is not possible."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{str(target)!r} is no empty folder; name a new one")
+    try:
+        _copy(resources("phasekeeper.examples"), target)
+    except OSError as error:
+        why = (error.strerror or "unknown error").lower()
+        raise UsageError(f"{str(target)!r} cannot be written: {why}; name another folder") from None
+
+
+def _copy(source: Traversable, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    # The configuration comes first: somebody may watch the folder already, and is told only what it means.
+    for entry in sorted(source.iterdir(), key=lambda each: (each.name != FOLDER, each.is_dir(), each.name)):
+        if entry.name.startswith("__") or entry.name in _ROOTS_OF_THEIR_OWN:
+            continue
+        if entry.is_dir():
+            _copy(entry, target / entry.name)
+        else:
+            (target / entry.name).write_bytes(entry.read_bytes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from phasekeeper.server.cli.commands.demo import copy_examples
+from phasekeeper.server.cli.commands.init import copy_examples
 
 
 def test_the_configuration_is_there_before_any_run_is(tmp_path, monkeypatch):

@@ -54,6 +54,10 @@ CALLS: dict[str, tuple[str, ...]] = {
     "serve": ("--stop",),
     "doctor": (),
     "demo": (),
+    "fleet up": ("--project", "no name"),
+    "fleet join": ("nats://127.0.0.1:9", "--project", "library", "--nkey", "no.nk"),
+    "fleet status": (),
+    "fleet leave": ("--project", "library"),
 }
 CONNECTIONS = {"lsp", "mcp", "hook"}
 CARRIED_OUT = ("start", "report", "escalate", "redo", "release", "repair")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from phasekeeper.server.cli.commands.demo import copy_examples
+from phasekeeper.server.cli.commands.init import copy_examples
 from phasekeeper.tools.assistant.tool_names import as_tools
 
 from tests.roots import TASKS, choosing, loop, plan, put, task

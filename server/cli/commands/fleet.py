@@ -1,0 +1,222 @@
+"""`phasekeeper fleet`: a server for a team, taking part in a project, and who has which task now."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import signal
+import socket
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
+from ....orchestration.sanitize import plain
+from ...fleet.bucket import Bucket, FleetUnreachable
+from ...fleet.connection import CLAIMS, LINK
+from ...fleet.membership import (
+    FleetSetupError,
+    Membership,
+    fleet_path,
+    memberships,
+    remove_membership,
+    require_name,
+    save_membership,
+)
+from ...fleet.server_process import Listen, ServerProcess, add_member, create_buckets, read_seed
+from ...terminal.lines import COMMAND, Line, Part, print_lines
+from ...workspace.roots import UsageError
+from ..output import OK, REFUSED, print_json
+from ..selection import open_workspaces
+
+_MAX_CREDENTIALS = 1 << 16
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """Turn what is wrong with a membership into wrong use."""
+    try:
+        yield
+    except (FleetSetupError, FleetUnreachable) as error:
+        raise UsageError(str(error)) from None
+
+
+# ---- up -----------------------------------------------------------------------------------------
+
+
+def up(options: Namespace) -> int:
+    """`fleet up`: serve until Ctrl-C (0), or until the server ends by itself (1)."""
+    with _usage_errors():
+        project = _project(options)
+        own = options.who or _host_name()
+        files = {name: add_member(project, name) for name in dict.fromkeys((own, *(options.member or ())))}
+        add_member(project, "admin")
+        certificate, key, ca = map(_absolute, (options.tls_cert, options.tls_key, options.ca))
+        listen = Listen(options.listen, options.port, certificate, key)
+        server = ServerProcess(listen)
+        try:
+            asyncio.run(create_buckets(listen, project, ca))
+            save_membership(Membership(project, (listen.url,), own, read_seed(files[own]), ca=ca))
+            print_lines(_up_lines(listen, project, own, files))
+            sys.stdout.flush()
+            return _wait(server)
+        finally:
+            server.stop()
+
+
+def _up_lines(listen: Listen, project: str, own: str, files: dict[str, Path]) -> Iterator[Line]:
+    yield [Part(f"the fleet of {project} is served at {listen.url}; this machine is {own}", "good")]
+    for name, path in files.items():
+        if name != own:
+            words = ["phasekeeper", "fleet", "join", listen.url, "--project", project, "--nkey", f"{name}.nk"]
+            yield [
+                Part(f"{name}: carry {plain(str(path), 300)} there, then  "),
+                Part(shlex.join(words), COMMAND),
+            ]
+    yield [Part("Ctrl-C ends it; what it has stays", "dim")]
+
+
+def _wait(server: ServerProcess) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        server.wait()
+        print_lines([[Part(f"the server ended; {plain(str(server.log), 300)} says why", "bad")]])
+        return REFUSED
+    return OK
+
+
+def _absolute(path: Path | None) -> str:
+    return str(path.resolve()) if path else ""
+
+
+def _host_name() -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname())[:40].strip("-") or "machine"
+
+
+def _project(options: Namespace) -> str:
+    """The project that is named, else that of the configuration. Raises UsageError."""
+    if options.project:
+        require_name(options.project, "a project")
+        return options.project
+    declared = open_workspaces(Path(), options.root).workspaces[0].config.fleet
+    if declared is None:
+        said = "say which project: --project ID, or `fleet: {project: ID}` in .phasekeeper/config.yaml"
+        raise UsageError(said)
+    return declared.project
+
+
+# ---- join, leave --------------------------------------------------------------------------------
+
+
+def join(options: Namespace) -> int:
+    """`fleet join`: connect once, and keep how."""
+    with _usage_errors():
+        project = _project(options)
+        if bool(options.nkey) == bool(options.credentials):
+            raise UsageError("say who this machine is: --nkey FILE, or --credentials FILE")
+        name = options.who or (options.nkey.stem if options.nkey else _host_name())
+        membership = Membership(
+            project,
+            tuple(options.url),
+            name,
+            seed=read_seed(options.nkey) if options.nkey else "",
+            credentials=_credentials(options.credentials) if options.credentials else "",
+            ca=_absolute(options.ca),
+        )
+        before = memberships().get(project)
+        save_membership(membership)
+        try:
+            claims = LINK.call(membership, CLAIMS, _live_claims)
+        except FleetUnreachable:
+            # What did not work is not kept.
+            _restore(project, before)
+            raise
+    said = f"joined {project} as {name}; {len(claims)} claims are alive there"
+    print_lines([[Part(said, "good")], [Part(f"kept in {plain(str(fleet_path()), 300)}", "dim")]])
+    return OK
+
+
+def _restore(project: str, before: Membership | None) -> None:
+    if before is None:
+        remove_membership(project)
+    else:
+        save_membership(before)
+
+
+def _credentials(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(_MAX_CREDENTIALS)
+    except (OSError, UnicodeDecodeError):
+        raise FleetSetupError(f"{path} is no credentials file that can be read") from None
+
+
+def leave(options: Namespace) -> int:
+    """`fleet leave`: forget the servers and the key of a project."""
+    with _usage_errors():
+        project = _project(options)
+        left = remove_membership(project)
+    print_lines([[Part(f"left {project}" if left else f"this machine takes no part in {project}")]])
+    return OK
+
+
+# ---- status -------------------------------------------------------------------------------------
+
+
+def status(options: Namespace) -> int:
+    """`fleet status`: of each project whether it can be reached, and who has which task."""
+    with _usage_errors():
+        reports = [_report(each) for each in memberships().values()]
+    if options.json:
+        print_json({"fleets": reports})
+    elif not reports:
+        print_lines([[Part("this machine takes part in no fleet; `phasekeeper fleet --help` says how")]])
+    else:
+        print_lines(line for report in reports for line in _report_lines(report))
+    return OK
+
+
+def _report(membership: Membership) -> dict[str, Any]:
+    about = {
+        "project": membership.project,
+        "member": membership.member,
+        "servers": list(membership.servers),
+        "reachable": True,
+        "problem": "",
+        "claims": [],
+    }
+    try:
+        claims = LINK.call(membership, CLAIMS, _live_claims)
+    except FleetUnreachable as error:
+        return {**about, "reachable": False, "problem": str(error)}
+    return {**about, "claims": [claim._asdict() | {"fence": fence} for claim, fence in claims]}
+
+
+def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
+    where = f"{report['project']}: {report['member']} on {', '.join(report['servers'])}"
+    yield [Part(plain(where, 600), "run")]
+    if not report["reachable"]:
+        yield [Part(f"  cannot be reached: {plain(report['problem'], 600)}", "bad")]
+        yield [Part("  work goes on as on one machine; claims are reconciled at the next contact", "dim")]
+        return
+    for claim in report["claims"]:
+        until = f" until {claim['until']}" if claim["state"] == "claimed" else f" {claim['outcome']}"
+        who = f"{claim['state']} by {claim['actor']} on {claim['member']}"
+        yield [Part(plain(f"  {claim['task']} of {claim['run']}: {who}{until}", 600))]
+    if not report["claims"]:
+        yield [Part("  nobody has a task", "dim")]
+
+
+async def _live_claims(bucket: Bucket) -> Sequence[tuple[SharedClaim, int]]:
+    """The claims there are, with their revisions."""
+    claims: list[tuple[SharedClaim, int]] = []
+    async for value in bucket.watch():
+        if value is None:
+            break
+        if value.value:
+            claims.append((parse_claim(value.value), value.revision))
+    return sorted(claims)

@@ -1,0 +1,150 @@
+"""`phasekeeper fleet` as people use it: a server comes up, a machine joins it, both see who has what."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.roots import needs
+from tests.server.fleet.nats_servers import free_ports
+from tests.server.workspace.test_apply import DEFINITION, PLAN
+
+RUN = "work/one"
+_SELF_SIGNED = (
+    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 "
+    "-addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
+)
+_COMMAND = (sys.executable, "-m", "phasekeeper")
+
+
+class Machine:
+    """A user's folders and a clone."""
+
+    def __init__(self, folder: Path, configuration: str) -> None:
+        self.root, self.environment = folder / "root", {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+        for path, text in {
+            ".phasekeeper/workflows/planned.yaml": DEFINITION,
+            ".phasekeeper/config.yaml": configuration,
+            f"{RUN}/PLAN.md": PLAN,
+            f"{RUN}/01-a.md": "# A task\n",
+            f"{RUN}/02-b.md": "# A task\n",
+        }.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_text(text, encoding="utf-8")
+        (self.root / ".git").mkdir()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*_COMMAND, *words],
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*_COMMAND, *words],
+            cwd=self.root,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Mapping[str, Machine]:
+    configuration = "workflows: {'work/*': planned}\nfleet: {project: library}\n"
+    return {name: Machine(tmp_path / name, configuration) for name in ("ann", "bob")}
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Iterator[Path]:
+    """A certificate of 127.0.0.1 that signs itself, in a folder with its key."""
+    subprocess.run(
+        [needs("openssl"), *_SELF_SIGNED.split()],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    yield tmp_path
+
+
+def _lines_of(server: subprocess.Popen[str]) -> list[str]:
+    """What `fleet up` says until it serves, or until it ends."""
+    assert server.stdout
+    lines: list[str] = []
+    for line in server.stdout:
+        lines.append(line.rstrip("\n"))
+        if line.startswith("Ctrl-C"):
+            break
+    return lines
+
+
+def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], certificate: Path) -> None:
+    ann, bob = machines["ann"], machines["bob"]
+    port, cert, key = str(free_ports(1)[0]), str(certificate / "cert.pem"), str(certificate / "key.pem")
+    tls = ("--tls-cert", cert, "--tls-key", key, "--ca", cert)
+    server = ann.start("fleet", "up", "--as", "ann", "--member", "bob", "--port", port, *tls)
+    try:
+        lines = _lines_of(server)
+        assert lines[0] == f"the fleet of library is served at tls://127.0.0.1:{port}; this machine is ann", (
+            lines
+        )
+        carried = next(iter(Path(ann.environment["XDG_STATE_HOME"]).rglob("bob.nk")))
+        unsafe = bob.run("fleet", "join", f"nats://127.0.0.1:{port}", "--nkey", str(carried))
+        assert unsafe.returncode == 2 and bob.run("fleet", "status").stdout.startswith(
+            "this machine takes part in no"
+        )
+        joined = bob.run("fleet", "join", f"tls://127.0.0.1:{port}", "--nkey", str(carried), "--ca", cert)
+        assert (joined.returncode, joined.stderr) == (0, "")
+        assert joined.stdout.startswith("joined library as bob; 0 claims are alive there")
+        claimed = ann.run("claim", RUN, "f-01", "--as", "ann")
+        assert claimed.returncode == 0, claimed.stderr
+        refused = bob.run("claim", RUN, "f-01", "--as", "bob")
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("phasekeeper: f-01 is claimed by ann on ann until ")
+        (report,) = json.loads(bob.run("fleet", "status", "--json").stdout)["fleets"]
+        assert (report["reachable"], [claim["task"] for claim in report["claims"]]) == (True, ["f-01"])
+        assert "f-01 of work/one: claimed by ann on ann until" in bob.run("fleet", "status").stdout
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+        assert "work goes on as on one machine" in bob.run("fleet", "status").stdout
+        assert bob.run("fleet", "leave").stdout == "left library\n"
+        assert bob.run("fleet", "leave").stdout == "this machine takes no part in library\n"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("up", "--listen", "0.0.0.0"), "TLS"),
+        (("up", "--member", "a/b"), "is no name of a member"),
+        (("join", "nats://192.0.2.1:4222", "--nkey", "member.nk"), "holds no key of a member"),
+        (("join", "nats://127.0.0.1:4222"), "say who this machine is"),
+        (("leave", "--project", "a b"), "is no name of a project"),
+    ],
+)
+def test_what_is_used_wrongly_is_told(
+    machines: Mapping[str, Machine], words: tuple[str, ...], said: str
+) -> None:
+    done = machines["ann"].run("fleet", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("phasekeeper: ") and said in done.stderr
+
+
+def test_without_a_project_it_is_asked_for(tmp_path: Path) -> None:
+    done = Machine(tmp_path, "workflows: {}\n").run("fleet", "leave")
+    assert done.returncode == 2
+    assert "say which project: --project ID, or `fleet: {project: ID}`" in done.stderr
