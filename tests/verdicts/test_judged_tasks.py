@@ -1,4 +1,4 @@
-"""A report that judges says of each task at hand whether its criteria are met (seed 004, 4b, 5a, 5b and F1)."""
+"""A report that judges says of each task at hand whether its criteria are met (seed 004: 4b, 5a, 5b, F1)."""
 
 from __future__ import annotations
 
