@@ -6,7 +6,7 @@ an expression are looked into, to find those that decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from ..expressions.language import Expression
 from ..expressions.sources import Choice, Sources, Subexpression
 from ..journal.journal import DECISIONS, Record
 from ..result.values import GateState
-from ..states import Basis, GateStatus, RecordKind
+from ..states import Basis, GateStatus, RecordKind, RunStatus
 from .facts import RunFacts
 
 
@@ -35,6 +35,24 @@ class Grounds(NamedTuple):
 _ORDER = tuple(Basis)
 _NOTHING = Grounds()
 _DECIDED, _RECORDED, _REPORTED = map(Grounds, (Basis.DECIDED, Basis.RECORDED, Basis.REPORTED))
+
+
+_ENDS: Mapping[str, str] = {
+    RunStatus.COMPLETE: "complete",
+    RunStatus.FAILED: "failed",
+    RunStatus.EXITED: "ended by its user, as its files say",
+    RunStatus.BLOCKED: "blocked",
+}
+
+
+def end_phrase(facts: RunFacts, status: RunStatus) -> str:
+    """How the run ended; that its user wanted so is nobody's word but that of who reported it."""
+    newest = facts.newest_record((RecordKind.REPORT, RecordKind.OVERRIDE, RecordKind.ANSWER))
+    if status is not RunStatus.EXITED or newest is None:
+        return f"the run is {_ENDS[status]}"
+    if newest["kind"] != RecordKind.REPORT:
+        return "the run was ended by a person"
+    return f"the run is ended: {newest['actor'] or 'an agent'} reported that its user wants so"
 
 
 class BasisCollector:

@@ -17,6 +17,8 @@ from ..expressions.context import Context
 from ..expressions.language import Expression
 from ..expressions.queries import dig
 from ..journal.journal import Record
+from ..journal.report_criteria import judged_names, names_mentioned
+from ..plans.schedule import resolve
 from ..result.values import Requirement
 from ..states import CheckResult, RequirementKind
 from ..suggestions import did_you_mean
@@ -25,6 +27,8 @@ from .facts import RunFacts
 
 # Of the words of a report, so many that look like paths are looked up.
 _MOST_WORDS = 100
+# Of the tasks that a text leaves out, so many are named.
+_MOST_TASKS = 8
 _PATH = re.compile(r"[\w@+~-]*(?:[./][\w@+~-]+)+")
 _HOST = r"https://[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?)*(?::\d{1,5})?"
 _ADDRESS = re.compile(rf"{_HOST}/[^\s<>]+")
@@ -53,7 +57,7 @@ class Delivery(NamedTuple):
 
     `commits` are the commits named in its data that the repository has. `is_past` is true of a report of
     which nobody can tell any more what lay beside it when it was written, `is_draft` of one that nobody made
-    yet.
+    yet, `is_file` of one that was saved by hand, in whatever form.
     """
 
     record: Record
@@ -62,6 +66,7 @@ class Delivery(NamedTuple):
     commits: frozenset[str] = frozenset()
     is_past: bool = False
     is_draft: bool = False
+    is_file: bool = False
 
 
 class DeliveryFiles(NamedTuple):
@@ -94,6 +99,8 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
     if brings.report and delivery.is_draft:
         said = "its text in the form of a report, which says in a sentence what was looked at and found"
         yield Requirement(RequirementKind.REPORT, f"{said}; it comes with every outcome")
+    if not (delivery.is_draft or delivery.is_file):
+        yield from _of_tasks(facts, brings, context, delivery)
     for alternatives in brings.data:
         said = " or ".join(f"{path} ({_WANTED[kind]})" for path, kind in alternatives.items())
         fits = any(_fits(delivery, path, kind) for path, kind in alternatives.items())
@@ -115,6 +122,44 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         yield from _of_change(facts, brings, files, context, delivery)
     for criterion in brings.differs:
         yield Requirement(RequirementKind.DIFFERS, criterion.text, met=context.holds(criterion.when))
+
+
+def tasks_to_judge(facts: RunFacts, brings: Brings, record: Record) -> list[str]:
+    """The ids of the tasks that the text of a report has to speak of, in the order of the plan."""
+    context = _context(facts, Delivery(record))
+    wanted = brings.criteria or brings.mentions
+    return list(_task_ids(context, wanted)) if wanted else []
+
+
+def _task_ids(context: Context, wanted: Expression) -> Iterator[str]:
+    value = context.items(wanted).value
+    for item in value if isinstance(value, list) else ():
+        yield str(item.get("id")) if isinstance(item, dict) else str(item)
+
+
+def _of_tasks(facts: RunFacts, brings: Brings, context: Context, delivery: Delivery) -> Iterator[Requirement]:
+    """That the text speaks of each task at hand, where it has to."""
+    forms = list(facts.workflow.reports.read.values())
+    for wanted, said in (
+        (brings.criteria, "its text says of each task in a row of its own whether a criterion is met"),
+        (brings.mentions, "its text names each failing task with its cause"),
+    ):
+        if wanted is None:
+            continue
+        if error := context.items(wanted).error:
+            yield Requirement(RequirementKind.REPORT, f"{said} ({error})", met=False)
+        names = (
+            judged_names(delivery.text, forms)
+            if wanted is brings.criteria
+            else names_mentioned(delivery.text)
+        )
+        plan = facts.snapshot.plan
+        spoken_of = {resolve(plan, name) for name in names} if plan else set()
+        missing = [task for task in _task_ids(context, wanted) if task not in spoken_of]
+        if missing:
+            more = f" and {len(missing) - _MOST_TASKS} more" if len(missing) > _MOST_TASKS else ""
+            named = f"{', '.join(missing[:_MOST_TASKS])}{more}"
+            yield Requirement(RequirementKind.REPORT, f"{said}; it does not of {named}", met=False)
 
 
 def unmet_requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> list[Requirement]:

@@ -17,6 +17,7 @@ from ..findings import NO_DATA, Evidence, Finding, Fix
 from ..journal.journal import EMPTY_RECORD, Record
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
+from .basis import end_phrase
 from .current_phase import CurrentPhase, current_phase, phase_place
 from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
@@ -60,12 +61,6 @@ _ENDS_CLARIFICATION = (RecordKind.START, RecordKind.REPORT, RecordKind.ANSWER)
 _INVALID = (RunStatus.INVALID, SuggestionKind.NONE)
 _STAY = (RunStatus.ACTIVE, SuggestionKind.STAY)
 CHANGED = "the definition changed under the run"
-ENDS: Mapping[str, str] = {
-    RunStatus.COMPLETE: "complete",
-    RunStatus.FAILED: "failed",
-    RunStatus.EXITED: "ended by its user",
-    RunStatus.BLOCKED: "blocked",
-}
 
 
 def decide(facts: RunFacts) -> Decision:
@@ -186,7 +181,7 @@ class _Procedure:
         """The end of the run, unless it is named without its evidence: then it is a claim and no end."""
         phase, facts = self.phase, self.facts
         status = RunStatus(phase.terminal)
-        ended = Decision(status, SuggestionKind.STOP, f"the run is {ENDS[status]}")
+        ended = Decision(status, SuggestionKind.STOP, end_phrase(facts, status))
         is_held = status is RunStatus.COMPLETE and facts.snapshot.is_doubtful
         where = f"phases.{phase.id}.attested"
         if not is_held and phase.attested is not None and facts.holds(where, phase.attested):

@@ -294,8 +294,8 @@ class _Judge:
         declared, reader = self.workflow.phases[phase], self.snapshot.reader
         if declared.brings is None or entry.report.outcome != declared.outcomes[0]:
             return ""
-        file = reader.read(entry.path)
-        delivery = Delivery(self.record_of(entry, phase), dict(entry.report.fields), file.text or "")
+        fields, text = dict(entry.report.fields), reader.read(entry.path).text or ""
+        delivery = Delivery(self.record_of(entry, phase), fields, text, is_file=True)
         is_bare = declared.brings.report and not is_filled_in(delivery.text, entry.report)
         needed = unmet_requirements(self.state.facts, declared.brings, delivery)
         if (is_bare or needed) and (self.is_judged(entry, phase) or is_committed(entry.path, reader)):

@@ -199,6 +199,10 @@ class Brings:
     """The things a report must come with. All but its text are asked for by the first outcome of the step."""
 
     report: bool = key(BOOL, "its text in the form of the phase's reports, whatever the outcome; it is filed")
+    criteria: Expression | None = key(
+        cel("list"), "tasks of each of which its text says whether a criterion is met"
+    )
+    mentions: Expression | None = key(cel("list"), "tasks that its text names")
     data: tuple[Mapping[str, str], ...] = key(
         list_of(map_of(word("text", "number", "list", "map", "address", "pull-request", "commit"))),
         "data: of each entry one of its dotted keys, of that type",
@@ -219,5 +223,6 @@ class Brings:
     @property
     def expressions(self) -> list[Expression]:
         """Its expressions, in which `report` is the report at hand."""
-        asked = (self.files, self.empty, self.absent, self.named, self.changed, self.checks)
+        tasks = (self.criteria, self.mentions)
+        asked = (*tasks, self.files, self.empty, self.absent, self.named, self.changed, self.checks)
         return [*filter(None, asked), *(each.when for each in (*self.differs, *self.holds))]

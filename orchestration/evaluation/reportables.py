@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..decision.brings import Delivery, announced_requirements
+from ..decision.brings import Delivery, announced_requirements, tasks_to_judge
 from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts
 from ..journal.journal import record
@@ -37,12 +37,13 @@ def reportable(facts: RunFacts, step: str, tasks: Sequence[str]) -> Reportable:
     unnamed = tuple(_files_not_named_yet(facts, step))
     if brings is None:
         return Reportable(step, outcomes, data, brings=unnamed)
-    form = blank_form(workflow.reports.read[step], facts.stage) if brings.report else None
     named = [*tasks[:_MOST_TASKS]]
     draft = record(
         kind=RecordKind.REPORT.value, phase=step, outcome=outcomes[0], stage=facts.stage,
         tasks=named, task=named[0] if len(named) == 1 else "", iteration=facts.iteration,
     )  # fmt: skip
+    spoken_of = tasks_to_judge(facts, brings, draft)
+    form = blank_form(workflow.reports.read[step], facts.stage, spoken_of) if brings.report else None
     needed = announced_requirements(facts, brings, Delivery(draft, _fill_in(data or {})))
     return Reportable(step, outcomes, data, form, (*needed, *unnamed))
 

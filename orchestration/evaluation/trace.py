@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..decision.decision import Decision, action_of
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.gates import allowed_steps, gate_against_repeating
-from ..definition.model import Phase
+from ..definition.model import Phase, Workflow
 from ..plans.model import Task
 from ..result.values import Evaluation, GateState
 from ..snapshot.snapshot import Snapshot
@@ -103,7 +103,15 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
         return Permission(name, False, f"it failed; {remedies} first", gate.id)
     if name == evaluation.current_phase:
         return Permission(name, True, "it is the current phase")
+    if name in workflow.phases and may_jump(workflow):
+        jump = f"a report of {evaluation.current_phase} may lead there (`--next {name}`)"
+        return Permission(name, False, f"phases are not skipped, but {jump}")
     return Permission(name, False, "phases are not skipped")
+
+
+def may_jump(workflow: Workflow) -> bool:
+    """True if reports may name the phase to go to: a rule leads wherever `report.next` says (seed 001)."""
+    return any("report.next" in rule.to.source for rule in workflow.before if rule.to)
 
 
 # ---- files of steps

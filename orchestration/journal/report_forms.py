@@ -46,12 +46,14 @@ class ReportForm:
 
 
 _BLANK = "<what was looked at, and what it showed>"
-_ROW = "| <task> | <criterion> | <met or unmet> | <file and line, or command and output> |"
-BLANKS = (_BLANK, _ROW, "<the failing tasks")
+_ROW = "| {} | <criterion> | <met or unmet> | <file and line, or command and output> |"
+BLANKS = (_BLANK, "<task>", "<criterion>", "<met or unmet>", "<cause>", "<the failing tasks")
+# Tasks that have a row of their own in a form.
+_MOST_ROWS = 8
 
 
-def blank_form(form: ReportForm, stage: str) -> str:
-    """The text of a report with blanks to fill in; as it is it says nothing."""
+def blank_form(form: ReportForm, stage: str, tasks: Sequence[str] = ()) -> str:
+    """The text of a report with blanks to fill in, about some tasks; as it is it says nothing."""
     heading = next(iter(form.headings), form.phase)
     lines = [f"# {heading}", ""]
     lines += [f"**{form.stage}**: {stage}"] if form.stage and stage else []
@@ -59,8 +61,12 @@ def blank_form(form: ReportForm, stage: str) -> str:
     words = " or ".join(word.upper() for word in form.outcomes)
     lines += [f"**{form.outcome[0]}**: <{words}>"] if form.outcome else []
     lines += ["", _BLANK, ""]
+    names = [*tasks[:_MOST_ROWS], *(["<task>"] if len(tasks) > _MOST_ROWS or not tasks else [])]
     if form.outcome:
-        lines += ["| Task | Criterion | Status | Evidence |", "|---|---|---|---|", _ROW, ""]
+        rows = [_ROW.format(name) for name in names]
+        lines += ["| Task | Criterion | Status | Evidence |", "|---|---|---|---|", *rows, ""]
+    elif tasks:
+        lines += [*(f"- {name}: <cause>" for name in names), ""]
     if form.tasks:
         lines += [f"### {form.tasks}", "", "<the failing tasks, as [01, 02]>", ""]
     return "\n".join(lines)

@@ -34,6 +34,7 @@ def with_staleness(
 ) -> dict[str, ArtifactState]:
     """The artifacts with those made `stale` that judge something which changed after the verdict."""
     out = dict(states)
+    outdated = outdated_verdicts(records) if any(artifact.of for artifact in artifacts.values()) else set()
     # path -> digest of the files that each record names, of those that name some.
     named = map(files_of, records if any(artifact.of for artifact in artifacts.values()) else ())
     recorded = [files for files in named if files]
@@ -43,20 +44,30 @@ def with_staleness(
             continue
         judged = [(states[name], artifacts[name]) for name in artifact.of if name in states]
         known: Mapping[str, str] = {}
+        digest = reader.read(verdict.path).digest if recorded or outdated else ""
         if recorded:
             # The newest record that names the verdict as it is and something that it judges.
-            digest = reader.read(verdict.path).digest
             patterns = [pattern for _, each in judged for pattern in _patterns(each, place)]
             of_verdict = (files for files in reversed(recorded) if files.get(verdict.path) == digest)
             known = next((files for files in of_verdict if any(_is_of(f, patterns) for f in files)), {})
         changed = next(
             filter(None, (_changed_file(*one, place, verdict, known, reader) for one in judged)), ""
         )
+        if not known and (verdict.path, digest) in outdated:
+            # Who only touches it has judged nothing anew.
+            changed = changed or next(each.path for each, _ in judged)
         if changed:
             message = f"{changed} changed after this was made; make it again"
             reader.add_finding(verdict.path, "artifact-stale", message, Span(0, 0, 0, 1))
             out[artifact.id] = verdict._replace(state=ArtifactStatus.STALE, data=None)
     return out
+
+
+def outdated_verdicts(records: _Records) -> set[tuple[str, str]]:
+    """(path, digest) of the verdicts that were stale when a record was made, as it keeps them in `held`."""
+    held = (item for entry in records if isinstance(entry["held"], list) for item in entry["held"])
+    stale = (item for item in held if isinstance(item, dict) and "stale" in item)
+    return {(str(item["stale"]), str(item.get("digest"))) for item in stale}
 
 
 def digests(state: ArtifactState, artifact: Artifact, place: RunPlace, reader: RunReader) -> dict[str, str]:

@@ -20,7 +20,6 @@ from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
-from ..journal.branches import FAILURES
 from ..journal.journal import SKIPPED, Record, record
 from ..plans.model import Plan
 from ..plans.schedule import resolve, similar_tasks
@@ -30,14 +29,11 @@ from ..states import GateStatus, QuestionKind, RecordKind, RunStatus, Suggestion
 from ..suggestions import did_you_mean, suggestion_text
 from .deliveries import check_delivery, report_text
 from .judged_files import files_of_artifacts, files_of_report
+from .passed_over import failures_passed_over, tasks_passed_over
 from .refusals import RecordedRefusal, lets_through, refusal_for_want_of_change
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
-
-
-_MOST_PASSED_OVER = 2000
-"""Tasks that one override passes over by name."""
 
 
 class InvalidCommand(CommandRefused):
@@ -167,6 +163,8 @@ def _stamp_record(trace: EvaluationTrace, command: Command, **fields: object) ->
 def _report_record(trace: EvaluationTrace, command: Command) -> Record:
     step, workflow = _in_turn(trace, command), trace.facts.workflow
     phase, declared = workflow.phases.get(step), step_of(workflow, step)
+    if phase and "person" in phase.agents and trace.evaluation.status is RunStatus.WAITING_HUMAN:
+        raise CommandRefused(f"nothing was recorded: {_who_decides(trace, step)}")
     known = outcomes_of(declared)
     if command.outcome not in known:
         raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {command.outcome!r}")
@@ -202,6 +200,17 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
         if why := check_delivery(trace.facts, brings, delivery, command.outcome == known[0], let):
             raise refusal_for_want_of_change(trace.facts, entry, why)
     return entry
+
+
+def _who_decides(trace: EvaluationTrace, step: str) -> str:
+    """That a step is a person's, what the person is asked, and by which command it is answered."""
+    run, questions = trace.evaluation.run, trace.evaluation.questions
+    if not questions:
+        return f"{step} is ended by a person: {trace.evaluation.status_reason}"
+    asked = questions[0]
+    options = " or ".join(option.id for option in asked.options)
+    how = f"`phasekeeper answer {run} {asked.id} OPTION --reason WHY`, OPTION being {options}"
+    return f"{step} is ended by a person, who is asked {asked.question!r} and answers by {how}"
 
 
 def _raise_record(trace: EvaluationTrace, command: Command) -> Record:
@@ -407,25 +416,9 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     phases = [phase.id for phase in earlier if any(not one.valid for one in phase.produces)]
     return _stamp_record(
         trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
-        tasks=_tasks_passed_over(trace, order), why=command.why, program=command.program,
-        files=_failures_passed_over(trace, order),
+        tasks=tasks_passed_over(trace, order), why=command.why, program=command.program,
+        files=failures_passed_over(trace, order),
     )  # fmt: skip
-
-
-def _tasks_passed_over(trace: EvaluationTrace, order: int) -> list[str]:
-    """The tasks that phases before one of that order still hand out; of too many none is passed over."""
-    turns, phases = TaskTurns(trace.facts), trace.facts.workflow.phases.values()
-    tasks = dict.fromkeys(t for phase in phases if phase.order < order for t in turns.tasks_of(phase))
-    return [*tasks] if len(tasks) <= _MOST_PASSED_OVER else []
-
-
-def _failures_passed_over(trace: EvaluationTrace, order: int) -> list[dict[str, str]]:
-    """[{path, digest}] of report files that fail a phase before one of that order, out of turn."""
-    workflow, snapshot = trace.facts.workflow, trace.facts.snapshot
-    late = {found.path for found in trace.evaluation.findings if found.code == "report-out-of-turn"}
-    failures = [each for each in snapshot.pending if each.path in late and each.report.outcome in FAILURES]
-    paths = [each.path for each in failures if min(map(workflow.order, each.report.phases)) < order]
-    return [{"path": path, "digest": snapshot.reader.read(path).digest} for path in paths]
 
 
 def _redo_record(trace: EvaluationTrace, command: Command) -> Record:

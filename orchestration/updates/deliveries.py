@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..decision.brings import Delivery, delivery_files, file_digests, unmet_requirements
+from ..decision.brings import (
+    Delivery,
+    delivery_files,
+    file_digests,
+    tasks_to_judge,
+    unmet_requirements,
+)
+from ..decision.decision import step_of
 from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused, ReportTextRefused
-from ..journal.journal import Record
+from ..journal.journal import Record, record
 from ..journal.report_files import ReportFile, is_filled_in, read_report
 from ..journal.report_forms import ReportForm, blank_form
-from ..states import RecordKind
+from ..states import RecordKind, RequirementKind
 from ..vfs.files import digest_of, join
 
 
@@ -48,7 +55,10 @@ def filed_text(text: str) -> str:
 
 
 def _refusal(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
-    return ReportTextRefused(f"nothing was recorded: {why}", blank_form(form, facts.stage))
+    draft = record(kind=RecordKind.REPORT.value, phase=form.phase, stage=facts.stage)
+    declared = step_of(facts.workflow, form.phase)
+    tasks = tasks_to_judge(facts, declared.brings, draft) if declared and declared.brings else []
+    return ReportTextRefused(f"nothing was recorded: {why}", blank_form(form, facts.stage, tasks))
 
 
 def _path(facts: RunFacts, step: str, text: str) -> str:
@@ -77,6 +87,8 @@ def check_delivery(
     said = f"{entry['phase']} {entry['outcome']} needs that {'; '.join(each.phrase for each in needed)}"
     if any(each.kind.is_of_change for each in needed):
         return said
+    if any(each.kind is RequirementKind.REPORT for each in needed):
+        raise _refusal(facts, facts.workflow.reports.read[str(entry["phase"])], said)
     if needed:
         raise CommandRefused(f"nothing was recorded: {said}")
     newest = facts.newest_record((RecordKind.START, RecordKind.REPORT))

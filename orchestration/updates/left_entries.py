@@ -16,8 +16,8 @@ from ..journal.left_files import UNKNOWN
 from ..snapshot.artifacts import read_artifact
 from ..snapshot.read_log import RunReader
 from ..snapshot.snapshot import STATE
-from ..snapshot.staleness import digests
-from ..states import QuestionKind, RecordKind
+from ..snapshot.staleness import digests, outdated_verdicts
+from ..states import ArtifactStatus, QuestionKind, RecordKind
 from ..vfs.files import Files
 
 MOST_FILES = 200
@@ -35,7 +35,11 @@ def left_entries(trace: EvaluationTrace, files: Files, record: Record) -> list[d
     """
     violations = trace.violations
     reader = RunReader(files, trace.facts.snapshot.reader.parsed)
-    kept = [*_of_state(trace, violations, reader, record), *_of_files(trace, violations, record)]
+    kept = [
+        *_of_state(trace, violations, reader, record),
+        *_of_files(trace, violations, record),
+        *_of_stale_verdicts(trace),
+    ]
     return [*kept[:MOST_FILES], *_of_marks(trace, violations, reader, record)]
 
 
@@ -75,6 +79,17 @@ def _of_files(trace: EvaluationTrace, violations: GateViolations, record: Record
         for path, digest in digests(artifact, declared, snapshot.place, snapshot.reader).items():
             if (path, digest) not in known and path not in early:
                 yield {"file": path, "digest": digest}
+
+
+def _of_stale_verdicts(trace: EvaluationTrace) -> _Entries:
+    """The verdicts that are of what has changed since: a later time of their files makes them no newer."""
+    facts, snapshot = trace.facts, trace.facts.snapshot
+    known = outdated_verdicts(facts.records)
+    for artifact in snapshot.artifacts.values():
+        if artifact.state is ArtifactStatus.STALE:
+            entry = artifact.path, snapshot.reader.read(artifact.path).digest
+            if entry not in known:
+                yield {"stale": entry[0], "digest": entry[1]}
 
 
 def _of_marks(

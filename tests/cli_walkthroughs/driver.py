@@ -18,7 +18,7 @@ import pytest
 from phasekeeper.orchestration.journal.report_forms import blank_form
 from phasekeeper.server.cli.main import main
 
-from tests.verdicts.runs import built_in, filled_in
+from tests.verdicts.runs import built_in, filled_in, rows_of
 
 _ASKED = re.compile(r"Type (.+) to confirm: ")
 _PATIENCE_S = 60
@@ -102,7 +102,9 @@ class Drive:
         self._texts += 1
         path = self.root.parent / f"report-{self._texts}.md"
         said = f"Looked at all of it, time {self._texts}."
-        text = filled_in(blank_form(workflow.reports.read[step], ""), outcome, said)
+        plans = "".join(plan.read_text(encoding="utf-8") for plan in self.root.rglob("MASTER_PLAN.md"))
+        tasks = re.findall(r"^\| \d+ \| (\S+) \|", plans, re.M)
+        text = filled_in(blank_form(workflow.reports.read[step], "", tasks), outcome, said) + rows_of(tasks)
         path.write_text(text, encoding="utf-8")
         return (step, outcome, *more, "--report", str(path))
 

@@ -52,7 +52,9 @@ def ok(drive: Drive, action: str, updates: dict[str, Any] | None = None, **more:
     """Report an action that is suggested now, with the files that it leaves; the exit code."""
     assert drive.suggestion(RUN) == ("act", action)
     leave(drive, action)
-    data = json.dumps({"files": ["SKILL.md"], "stateUpdates": updates or {}, **more})
+    about = {"target_skill": {"name": "summarise"}, "user_issue_description": "It forgets."}
+    told = {**(about if action == "action-init" else {}), **(updates or {})}
+    data = json.dumps({"files": ["SKILL.md"], "stateUpdates": told, **more})
     return drive.do("report", NAME, action, "ok", "--data", "-", stdin=data).code
 
 

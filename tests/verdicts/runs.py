@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from phasekeeper.orchestration.decision.brings import tasks_to_judge
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
 from phasekeeper.orchestration.evidence.attestation import Attestation
 from phasekeeper.orchestration.evidence.check_state import CheckState
-from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim, record
 from phasekeeper.orchestration.journal.report_forms import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -42,7 +43,13 @@ def built_in(name: str) -> Workflow:
 def filled_in(blank: str, outcome: str, said: str) -> str:
     """The form of a report, filled in."""
     verdict = re.sub(r"(\*\*: )<.* or .*>", rf"\g<1>{outcome.upper()}", blank)
-    return re.sub("<[^>]*>", said, verdict.partition("\n| Task |")[0].partition("### ")[0])
+    rows = verdict.partition("### ")[0].replace("<met or unmet>", "met")
+    return re.sub("<[^>]*>", said, rows)
+
+
+def rows_of(tasks: Sequence[str]) -> str:
+    """Rows for the tasks that a form has no row for, since they are too many."""
+    return "".join(f"| {task} | as asked | met | seen |\n" for task in tasks[8:])
 
 
 def filled_data(shown: Any) -> Any:
@@ -116,9 +123,13 @@ class Run:
 
     def report_text(self, step: str, outcome: str) -> str:
         """A text of the form that the step's reports have; "" where there is none. No two are the same."""
-        form = self.workflow.reports.read.get(step)
+        form, phase = self.workflow.reports.read.get(step), self.workflow.phases.get(step)
+        if form is None:
+            return ""
+        brings, draft = phase.brings if phase else None, record(kind="report", phase=step)
+        tasks = tasks_to_judge(self.trace().facts, brings, draft) if brings else []
         said = f"Looked at all of it at {self.now:%H:%M}."
-        return filled_in(blank_form(form, ""), outcome, said) if form else ""
+        return filled_in(blank_form(form, "", tasks), outcome, said) + rows_of(tasks)
 
     def work(self, step: str, outcome: str) -> dict[str, Any]:
         """The data of a report of work that is complete: it names a file that was changed."""

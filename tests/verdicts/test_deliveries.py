@@ -11,7 +11,10 @@ from tests.verdicts.runs import Run, built_in, plan_run
 
 ADDRESS = "pr_url (the https address of a pull request, as https://HOST/OWNER/NAME/pull/1"
 
-REPORT = "# Phase Quality Gate\n\n**PHASE GATE STATUS**: {word}\n\nRan the tests of both tasks.\n"
+REPORT = (
+    "# Phase Quality Gate\n\n**PHASE GATE STATUS**: {word}\n\nRan the tests of both tasks.\n\n"
+    "- 01: met\n- 02: met\n"
+)
 
 
 def checked() -> Run:

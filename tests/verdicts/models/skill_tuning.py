@@ -145,7 +145,8 @@ def _do(run: Run) -> None:
     state, action = state_of(run, FILE), str(run.evaluation.suggestion.action)
     updates: dict[str, Any] = {}
     if action == "action-init":
-        updates = {"target_skill": {"name": "s", "path": "p"}, "focus_areas": ["context", "memory"]}
+        about = {"target_skill": {"name": "s", "path": "p"}, "user_issue_description": "It forgets."}
+        updates = {**about, "focus_areas": ["context", "memory"]}
     elif action == "action-analyze-requirements":
         updates = {"requirement_analysis": {"status": "completed", "coverage": {"status": "satisfied"}}}
     elif action == "action-diagnose-context" and not state["issues"]:
