@@ -155,27 +155,22 @@ def _bmad(package: Path, root: Path, recorded: Answers) -> Answers:
     if not python.exists():
         venv.create(python.parents[1], with_pip=True)
         _run(str(python), "-m", "pip", "install", "--quiet", "ruamel.yaml", at=package)
-    return {
-        question: _json(
-            str(python),
-            str(package / _SCRIPT),
-            question.split()[0],
-            "--status-file",
-            question.split()[1],
-            at=root,
-        )
-        for question in recorded
-    }
+    answers: Answers = {}
+    for asked in recorded:
+        # Its answers have the path in them, as it was asked for.
+        question, path = asked.split(" ", 1)
+        script = (str(python), str(package / _SCRIPT), question, "--status-file", path)
+        answers[asked] = _json(*script, at=root.parents[1])
+    return answers
 
 
 def _recorded_bmad(corpus: Path) -> Mapping[str, Answers]:
-    """By repository; each path begins at the folder of all of them."""
+    """By repository; each path begins at the folder of all conventions."""
     whole = json.loads((corpus / "oracle/bmad-sprint_plan-6.12.0.json").read_text("utf-8"))
     found: dict[str, Answers] = {}
     for path, told in whole.items():
-        _, repository, inside = path.split("/", 2)
-        answers = found.setdefault(repository, {})
-        answers |= {f"{question} {inside}": told[question] for question in ("status", "validate")}
+        answers = found.setdefault(path.split("/")[1], {})
+        answers |= {f"{question} {path}": told[question] for question in ("status", "validate")}
     return found
 
 
@@ -195,7 +190,7 @@ def _ask_all(
 ) -> Iterator[tuple[str, Answers, Answers]]:
     """(repository, what was recorded, what the tool says now)."""
     for repository, recorded in oracle.recorded(corpus).items():
-        root = work / repository
+        root = work / oracle.convention / repository
         shutil.copytree(corpus / "conventions" / oracle.convention / repository, root)
         now = oracle.ask(package, root, recorded)
         recorded = {key: value for key, value in recorded.items() if key != "changes"}
