@@ -54,10 +54,10 @@ def _run(*words: str, at: Path) -> str:
 
 
 def _json(*words: str, at: Path) -> Any:
-    """What a tool prints as JSON; some print a line of other things before it."""
+    """What a tool prints as JSON; some print lines of other things before and behind it."""
     said = _run(*words, at=at)
     start = min((at for at in (said.find("{"), said.find("[")) if at >= 0), default=-1)
-    return json.loads(said[start:]) if start >= 0 else {"no answer": True}
+    return json.JSONDecoder().raw_decode(said, start)[0] if start >= 0 else {"no answer": True}
 
 
 def _installed(package: str, folder: Path) -> Path:
