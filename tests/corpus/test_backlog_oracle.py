@@ -48,8 +48,8 @@ def differences(status: Status) -> set[tuple[str, str, str, str]]:
             pair = theirs.get(name, "not listed"), listed.get(name, "not listed")
             found |= {(repository, name, *pair)} if pair[0] != pair[1] else set()
         for name in (ready ^ set(told["ready"])) & theirs.keys() & listed.keys():
-            said = ("not ready", "ready") if name in ready else ("ready", "not ready")
-            found.add((repository, name, *said))
+            ours = "ready" if name in ready else "not ready"
+            found.add((repository, name, "not ready" if name in ready else "ready", ours))
     return found
 
 
