@@ -56,7 +56,7 @@ explore: $(VENV)/tested
 
 .PHONY: oracles
 oracles: $(VENV)/tested
-	$(BIN)/python -m tests.corpus.oracles
+	$(BIN)/python -m tests.corpus.oracles $(ARGS)
 
 .PHONY: soak
 soak: $(VENV)/tested

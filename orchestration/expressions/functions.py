@@ -63,7 +63,7 @@ def _keep(run: ExpressionRun, items: list, n: int) -> list:
     return items[-n:] if n > 0 else []
 
 
-def _by(run: ExpressionRun, items: Items, path: str) -> list:
+def _by(run: ExpressionRun, items: Items, path: str) -> list | TaskSet:
     """the elements in the order of what stands at a path like 'a.b'; '' orders plain values"""
     if type(items) is TaskSet and (not items.items or path in items.items[0]):
         # What the plan itself says of its tasks orders any number of them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -85,3 +86,27 @@ def test_a_state_with_another_s_phase_is_never_given_a_phase(
 def has_phase(file: Path) -> bool:
     data = json.loads(file.read_text(encoding="utf-8-sig"))
     return isinstance(data, dict) and "phase" in data
+
+
+def test_repositories_with_files_cut_and_swapped_are_read_all_the_same(
+    tmp_path: Path, status: Status
+) -> None:
+    draw = random.Random(16)
+    seen: set[str] = set()
+    for number, folder in enumerate(draw.sample(FOLDERS, 16)):
+        root = tmp_path / str(number)
+        shutil.copytree(folder, root)
+        files = sorted(file for file in root.rglob("*") if file.is_file() and file.stat().st_size)
+        one, other, cut = (draw.choice(files) for _ in range(3))
+        texts = one.read_bytes(), other.read_bytes()
+        one.write_bytes(texts[1])
+        other.write_bytes(texts[0])
+        content = cut.read_bytes()
+        cut.write_bytes(content[: draw.randrange(len(content))])
+        runs = status(root)
+        seen |= {run["workflow"] for run in runs}
+        assert all(run["suggestion"]["reason"] and run["statusReason"] for run in runs)
+        # What cannot be read is never complete, and is told.
+        for run in (run for run in runs if run["status"] == "complete"):
+            assert "artifact-unreadable" not in {found["code"] for found in run["findings"]}, run["run"]
+    assert len(seen) >= 5

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
+from phasekeeper.server.cli.main import main
 from phasekeeper.server.memory import YOUNG_OBJECTS, collect_seldom, freezing_parts
 
 from tests.roots import run_to_end
@@ -68,3 +70,10 @@ def test_collections_are_seldom_and_older_objects_as_often_as_before() -> None:
     collect_seldom()
     assert gc.get_threshold()[0] == YOUNG_OBJECTS
     assert gc.get_threshold()[1:] == (7, 8)
+
+
+def test_a_command_looks_for_garbage_as_seldom(tmp_path: Path) -> None:
+    gc.set_threshold(700, 7, 8)
+    (tmp_path / ".git").mkdir()
+    main(["status", "--root", str(tmp_path)])
+    assert gc.get_threshold()[0] == YOUNG_OBJECTS

@@ -21,6 +21,12 @@ class LineIndex:
         self._starts = [first, *(match.end() for match in re.compile("\n").finditer(text, start, end))]
         self._line = line
 
+    def below(self, line: int) -> LineIndex:
+        """The same lines, counted from one of them."""
+        index = LineIndex.__new__(LineIndex)
+        index._starts, index._line = self._starts, self._line - line
+        return index
+
     def span(self, start: int, end: int) -> Span:
         """The span of what stands between two offsets; of what has several lines the first one."""
         line = bisect_right(self._starts, start) - 1

@@ -13,7 +13,7 @@ from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ...findings import Problem, Span
+from ...findings import Problem
 from ...formats.json_edits import set_values
 from ...formats.json_lists import ListText
 from ...suggestions import nearest
@@ -22,7 +22,7 @@ from ..model import Dialect, MarkStatus, Plan, PlanEdit
 from ..numbering import FreeIds
 from .located_json import LineIndex, LocatedObject, located_elements, located_object
 from .tags import FIRST_TAG, fault, find_tag, read_text, tags
-from .task_records import OPEN, RECORDS, TaskRecord, plan_of_records
+from .task_records import OPEN, RECORDS, TaskRecord, move_down, plan_of_records
 
 STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
     "pending": MarkStatus.TODO, "in-progress": MarkStatus.IN_PROGRESS, "done": MarkStatus.DONE,
@@ -51,13 +51,14 @@ class _Item(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A task with its parts, as they are read from the list: its value, its line, what is told from it alone.
+    """A task with its parts, as they are read from the list: its value, the column that it begins in, what is
+    told from it alone. All places are counted from its first line: a task that moves down stays as it is.
 
     `turns` has the turn of each item, `records` are those of the items once the whole list was seen.
     """
 
     value: Any
-    line: int
+    column: int
     items: tuple[_Item, ...]
     turns: tuple[Any, ...]
     problems: tuple[Problem, ...]
@@ -71,7 +72,7 @@ _BLOCKS = "blocks"
 def read_tag(text: str, unit: str, before: Plan | None = None) -> Plan | None:
     """The plan of one tag; None where it holds no list of tasks.
 
-    A task that stood in the text `before`, in the same line, is not read again.
+    A task that stood in the text `before`, by its number, is not read again.
     """
     tag = find_tag(text, unit)
     if tag is None or tag.tasks is None:
@@ -82,13 +83,21 @@ def read_tag(text: str, unit: str, before: Plan | None = None) -> Plan | None:
     known = {item.id for item in items}
     blocks = _with_records(blocks, last, known, is_unique=len(known) == len(items))
     records = [record for block in blocks for record in block.records]
-    problems = [*read_text(text).document.problems, *(each for b in blocks for each in b.problems)]
+    lines = [line for block, line in zip(blocks, tag.tasks.lines, strict=True) for _ in block.records]
+    problems = [
+        *read_text(text).document.problems,
+        *(
+            move_down(each, line)
+            for block, line in zip(blocks, tag.tasks.lines, strict=True)
+            for each in block.problems
+        ),
+    ]
     span = LineIndex(text, *tag.tasks.key, text.count("\n", 0, tag.tasks.key[0])).span(*tag.tasks.key)
     plan = plan_of_records(
         records, span, problems, "task-master next passes over it", _CANCELLED,
-        mend=_Mending(items, records).replacements, before=before,
+        mend=_Mending(items, records).replacements, before=before, lines=lines,
     )  # fmt: skip
-    return replace(plan, memory={_BLOCKS: blocks, RECORDS: records})
+    return replace(plan, memory={_BLOCKS: blocks, RECORDS: (records, lines)})
 
 
 def _blocks(text: str, tasks: ListText, last: Sequence[_Block]) -> list[_Block]:
@@ -96,19 +105,21 @@ def _blocks(text: str, tasks: ListText, last: Sequence[_Block]) -> list[_Block]:
     lines: LineIndex | None = None
     found: list[_Block] = []
     shared = len(last)
-    for number, (value, line) in enumerate(zip(tasks.values, tasks.lines, strict=True)):
-        if number < shared and (same := last[number]).value is value and same.line == line:
+    for number, (value, (start, end)) in enumerate(zip(tasks.values, tasks.places, strict=True)):
+        column = start - text.rfind("\n", 0, start) - 1
+        if number < shared and (same := last[number]).value is value and same.column == column:
             found.append(same)
             continue
-        start, end = tasks.places[number]
         if last:
-            lines = LineIndex(text, start, end, line)
-        lines = lines or LineIndex(text)
-        item = located_object(text, (start, end), value, lines, _LOCATED)
-        items = tuple(_items(text, item, number, lines, tasks.path, None)) if value is not None else ()
+            own = LineIndex(text, start, end)
+        else:
+            lines = lines or LineIndex(text)
+            own = lines.below(tasks.lines[number])
+        item = located_object(text, (start, end), value, own, _LOCATED)
+        items = tuple(_items(text, item, number, own, tasks.path, None)) if value is not None else ()
         turns = tuple(map(_turn, items))
         problems = tuple(each for item in items for each in _item_problems(item))
-        found.append(_Block(value, line, items, turns, problems))
+        found.append(_Block(value, column, items, turns, problems))
     return found
 
 
@@ -167,8 +178,9 @@ class _Mending:
         self._items, self._records = items, records
 
     @cached_property
-    def _own(self) -> Mapping[Span, _Item]:
-        return {record.place: item for record, item in zip(self._records, self._items, strict=True)}
+    def _own(self) -> Mapping[int, _Item]:
+        """The item of each record, by its id()."""
+        return {id(record): item for record, item in zip(self._records, self._items, strict=True)}
 
     @cached_property
     def _ids(self) -> FreeIds:
@@ -181,7 +193,7 @@ class _Mending:
     def replacements(self, code: str, record: TaskRecord) -> Sequence[tuple[str, str]]:
         """(title, text) of what mends a finding about a task."""
         if code == "duplicate-task":
-            return _next_id(self._own[record.place], self._ids)
+            return _next_id(self._own[id(record)], self._ids)
         return _status_of_parts(record, self._parts[record.id]) if code == "status-drift" else ()
 
 

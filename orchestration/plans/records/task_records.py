@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -72,6 +73,7 @@ def plan_of_records(
     stages: Mapping[str, str] = ONE_STAGE,
     mend: Callable[[str, TaskRecord], _Replacements] = lambda code, record: (),
     before: Plan | None = None,
+    lines: Sequence[int] = (),
 ) -> Plan:
     """The plan that has these tasks, by the titles of its `stages`, in order. `span` is above them all.
 
@@ -80,22 +82,26 @@ def plan_of_records(
 
     `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
     what waits for a cancelled task. Where the plan `before` keeps its records (`RECORDS`), what was made of
-    those that are still the same is taken over.
+    those that are still the same is taken over. `lines` has the line that the places of each record are
+    counted from, the first one without it.
     """
-    between = [*_duplicates(records), *_drift(records, of_parts), *_ahead(records)]
+    lines = lines or [0] * len(records)
+    line_of = _LineOf(records, lines)
+    between = [*_duplicates(records, line_of), *_drift(records, of_parts), *_ahead(records)]
     between += _cancelled_dependencies(records, of_cancelled)
     between = [
-        (record, _with_replacements(problem, mend(problem.code, record))) for record, problem in between
+        (record, _with_replacements(move_down(problem, line_of(record)), mend(problem.code, record)))
+        for record, problem in between
     ]
     found = [*problems, *(problem for record, problem in between if not record.file)]
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
         in_files.setdefault(record.id, []).extend([problem] if record.file else [])
-    earlier = _EarlierRecords.of(before, records, span)
+    earlier = _EarlierRecords.of(before, records)
     changed = [(new, old) for new, old in zip(records, earlier.records, strict=True) if new is not old]
     grouped: dict[str, list[Task]] = {name: [] for name in stages}
-    for record, old, task in zip(records, earlier.records, earlier.tasks, strict=True):
-        grouped[record.stage].append(task if task and record is old else _task(record, span.line))
+    for record, task in zip(records, _tasks(records, lines, earlier, span.line), strict=True):
+        grouped[record.stage].append(task)
     is_said = before is not None and all(
         old and _substance_of(new) == _substance_of(old) for new, old in changed
     )
@@ -109,30 +115,55 @@ def plan_of_records(
         if is_said and before
         else digest_of("\n".join(map(_substance_of, records))),
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
-        details=_details(records, in_files, earlier),
+        details=_details(records, lines, in_files, earlier),
     )
 
 
 RECORDS = "records"
-"""Under this word a plan may keep the records that it was made of, for the next one to go on from."""
+"""Under this word a plan may keep the records that it was made of, with their lines, for the next one."""
+
+
+class _LineOf:
+    """The line that the places of a record are counted from; it is asked for where something is wrong."""
+
+    def __init__(self, records: Sequence[TaskRecord], lines: Sequence[int]) -> None:
+        self._records, self._lines = records, lines
+
+    @cached_property
+    def _by_record(self) -> Mapping[int, int]:
+        return dict(zip(map(id, self._records), self._lines, strict=True))
+
+    def __call__(self, record: TaskRecord) -> int:
+        return self._by_record[id(record)]
+
+
+def move_down(problem: Problem, lines: int) -> Problem:
+    """The problem some lines further down."""
+    return problem._replace(span=_lower(problem.span, lines)) if lines and problem.span else problem
+
+
+def _lower(span: Span, lines: int) -> Span:
+    return Span(span.line + lines, span.column, span.end_line + lines, span.end_column)
 
 
 class _EarlierRecords(NamedTuple):
     """The records of the plan before, for each of these, with what was made of them; None for what is new."""
 
     records: Sequence[TaskRecord | None]
+    lines: Sequence[int]
     tasks: Sequence[Task | None]
     details: Mapping[str, TaskFile]
+    above: int = 0
 
     @classmethod
-    def of(cls, before: Plan | None, records: Sequence[TaskRecord], span: Span) -> _EarlierRecords:
-        last = before.memory.get(RECORDS, ()) if before else ()
-        is_like = before is not None and len(before.stages) == 1 and before.stages[0].span == span
-        if before and is_like and records and len(last) == len(records):
+    def of(cls, before: Plan | None, records: Sequence[TaskRecord]) -> _EarlierRecords:
+        last, lines = before.memory.get(RECORDS, ((), ())) if before else ((), ())
+        if before and len(before.stages) == 1 and len(last) == len(records):
             has_details = len(before.details) == len(records) and not any(map(_is_dropped, last))
-            return cls(last, before.tasks, before.details if has_details else {})
+            known = before.details if has_details else {}
+            return cls(last, lines, before.tasks, known, before.stages[0].span.line)
         nothing = [None] * len(records)
-        return cls(nothing, nothing, {})
+        return cls(nothing, [0] * len(records), nothing, {})
 
 
 def _substance_of(record: TaskRecord) -> str:
@@ -148,9 +179,24 @@ def _with_replacements(problem: Problem, replacements: _Replacements) -> Problem
     return problem._replace(data={"replacements": tuple(replacements)}) if replacements else problem
 
 
-def _task(record: TaskRecord, above: int) -> Task:
+def _tasks(
+    records: Sequence[TaskRecord], lines: Sequence[int], earlier: _EarlierRecords, above: int
+) -> Iterator[Task]:
+    """The tasks of records below the line of their stage; those of before are taken over, and moved."""
+    before = zip(earlier.records, earlier.lines, earlier.tasks, strict=True)
+    for record, line, (old, old_line, task) in zip(records, lines, before, strict=True):
+        if task is None or record is not old:
+            yield _task(record, line - above)
+        else:
+            lower = (line - above) - (old_line - earlier.above)
+            yield _lower_task(task, lower) if lower else task
+
+
+def _task(record: TaskRecord, line: int) -> Task:
+    """The task of a record whose places are counted from so many lines below the stage's."""
+
     def place(span: Span) -> RowPlace:
-        return RowPlace(span.line - above, span.column, span.end_column)
+        return RowPlace(span.line + line, span.column, span.end_column)
 
     return Task(
         record.id, record.number or record.id, record.title or record.id, record.stage, record.status,
@@ -160,24 +206,36 @@ def _task(record: TaskRecord, above: int) -> Task:
     )  # fmt: skip
 
 
+def _lower_task(task: Task, lines: int) -> Task:
+    place, mark = task.place, task.mark
+    return replace(
+        task,
+        place=place._replace(line=place.line + lines),
+        mark=mark._replace(line=mark.line + lines) if mark else None,
+    )
+
+
 def _details(
-    records: Sequence[TaskRecord], in_files: Mapping[str, Sequence[Problem]], earlier: _EarlierRecords
+    records: Sequence[TaskRecord],
+    lines: Sequence[int],
+    in_files: Mapping[str, Sequence[Problem]],
+    earlier: _EarlierRecords,
 ) -> Mapping[str, TaskFile]:
     """What each task waits for. A task that was cancelled meets nothing: nobody did it."""
     dropped = {each.id for each in records if _is_dropped(each)}
     known = earlier.details if not dropped else {}
     return {
         each.id: known[each.id]
-        if each is old and not each.file and each.id in known
-        else _detail(each, dropped, in_files.get(each.id, ()))
-        for each, old in zip(records, earlier.records, strict=True)
+        if each is old and line == old_line and not each.file and each.id in known
+        else _detail(each, line, dropped, in_files.get(each.id, ()))
+        for each, line, old, old_line in zip(records, lines, earlier.records, earlier.lines, strict=True)
     }
 
 
-def _detail(record: TaskRecord, dropped: Collection[str], in_file: Sequence[Problem]) -> TaskFile:
+def _detail(record: TaskRecord, line: int, dropped: Collection[str], in_file: Sequence[Problem]) -> TaskFile:
     return TaskFile(
         depends_on=tuple(dict.fromkeys((*record.depends_on, *record.waits))),
-        depends_span=record.depends_span,
+        depends_span=_lower(record.depends_span, line) if record.depends_span else None,
         depends_places=record.depends_places,
         problems=(*record.problems, *in_file),
         unticked=record.unticked,
@@ -185,7 +243,7 @@ def _detail(record: TaskRecord, dropped: Collection[str], in_file: Sequence[Prob
     )
 
 
-def _duplicates(records: Sequence[TaskRecord]) -> Iterator[_Found]:
+def _duplicates(records: Sequence[TaskRecord], line_of: Callable[[TaskRecord], int]) -> Iterator[_Found]:
     if len({record.id for record in records}) == len(records):
         return
     first: dict[str, TaskRecord] = {}
@@ -194,7 +252,8 @@ def _duplicates(records: Sequence[TaskRecord]) -> Iterator[_Found]:
         if same is not record:
             is_open = not (same.is_closed and record.is_closed)
             counts = "; one of them is open, so it counts as not done" if is_open else ""
-            message = f"{record.id} stands in line {same.place.line + 1} already{counts}"
+            line = line_of(same) + same.place.line
+            message = f"{record.id} stands in line {line + 1} already{counts}"
             yield record, Problem("duplicate-task", message, record.place)
 
 

@@ -50,12 +50,14 @@ EDITS = st.lists(
     max_size=8,
 )
 UNITS = ("master", "later")
+FLAT = json.dumps(json.loads(TEXT))
+"""The same in one line, where a task moves to the right."""
 
 
-def edited(text: str, kind: str, place: float, what: str | int) -> str:
+def edited(text: str, kind: str, place: float, what: str | int, whole: str = TEXT) -> str:
     at = int(place * (len(text) + 1))
     if kind == "back":
-        return TEXT
+        return whole
     if kind == "replace":
         start = text.find('"status": "', at) + len('"status": "')
         end = text.find('"', start)
@@ -72,12 +74,12 @@ def whole(text: str) -> ListDocument:
     return read_lists(text, tags._paths_of)
 
 
-@given(EDITS)
-def test_tags_read_after_any_other_text_are_the_tags_read_alone(edits) -> None:
-    text = TEXT
+@given(st.sampled_from([TEXT, FLAT]), EDITS)
+def test_tags_read_after_any_other_text_are_the_tags_read_alone(start, edits) -> None:
+    text = start
     before: dict[str, Plan | None] = dict.fromkeys(UNITS)
     for kind, place, what in [("back", 0.0, ""), *edits]:
-        text = edited(text, kind, place, what)
+        text = edited(text, kind, place, what, start)
         again = {unit: tag_dialect(unit).read_after(text, before[unit]) for unit in UNITS}
         assert tags.read_text(text) == whole(text)
         told = {unit: tag_dialect(unit).fault(text) for unit in UNITS}
@@ -131,3 +133,21 @@ def test_of_a_large_file_what_differs_is_decoded_and_nothing_else(monkeypatch: p
     assert (len(decoded), len(located)) == (1, 1)
     assert sum(one is not other for one, other in zip(before.tasks, after.tasks, strict=True)) == 1
     assert [each.id for each in after.tasks if each.done] == ["1001"]
+
+
+def test_of_tasks_that_move_down_nothing_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {"master": {"tasks": [task(n) for n in range(1, 501)], "metadata": {}}}
+    dialect, located = tag_dialect("master"), []
+    before = dialect.read(json.dumps(many, indent=1))
+    first = many["master"]["tasks"][0]
+    first["status"], first["updatedAt"] = "done", "2026-01-01"
+    text = json.dumps(many, indent=1)
+    look = task_master.located_object
+    monkeypatch.setattr(task_master, "located_object", lambda *words: located.append(words) or look(*words))
+    again = dialect.read_after(text, before)
+    assert len(located) == 1
+    tags._newest.clear()
+    assert all_of(again) == all_of(dialect.read(text))
+    assert again
+    assert before
+    assert again.span(again.tasks[-1]).line == before.span(before.tasks[-1]).line + 1
