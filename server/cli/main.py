@@ -10,7 +10,14 @@ import io
 import os
 import sys
 
-from ..connector.connector import BACKGROUND, KINDS, STANDALONE, is_connector_call, run_connector
+from ..connector.connector import (
+    BACKGROUND,
+    KINDS,
+    MISSING_PACKAGE,
+    STANDALONE,
+    is_connector_call,
+    run_connector,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(words)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        return _tell_missing(error)
     except SystemExit as end:
         # Help and wrong use. Flushed while a failure can be told: Python would complain of it while it exits.
         try:
@@ -54,6 +63,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return report_unshown(error)
         raise end
+
+
+def _tell_missing(error: ModuleNotFoundError) -> int:
+    """Say which package is missing and what brings it; one of our own modules is a defect, and raised."""
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "phasekeeper"):
+        raise error
+    from ..installations import upgrade_command
+
+    text = f"phasekeeper: this needs the package {package}, which is not installed: {upgrade_command()}\n"
+    sys.stderr.write(text)
+    return MISSING_PACKAGE
 
 
 def _open_missing_streams() -> None:

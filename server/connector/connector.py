@@ -28,6 +28,8 @@ BACKGROUND = ["serve", "--background"]
 """The command of a server that nobody looks at."""
 # What LSP clients add to the command they start; streams are all there is here.
 _IGNORED = ("--stdio",)
+MISSING_PACKAGE = 5
+"""The exit code where a package is not installed that a command or a front end needs."""
 WAIT = "PHASEKEEPER_WAIT_S"
 """Environment: seconds to wait for a server, for machines that are slower than most."""
 _WAIT_S = 2.0
@@ -78,6 +80,8 @@ def run_connector(kind: str, standalone: bool) -> int:
             if code is None and not pump.has_ended:
                 _warn("the server ended; start this again")
                 return 1
+            if code == MISSING_PACKAGE:
+                _warn(f"the server lacks a package that {kind} needs; `phasekeeper doctor` names it")
             return code or 0
     # By name: the server imports this package, and a connector seldom needs the server.
     from importlib import import_module

@@ -24,7 +24,7 @@ from typing import Any
 from ..cache.private_files import cache_folder
 from ..connector import command_call, handshake, hook_call
 from ..connector.address import PROTOCOL, ServerAddress, runtime_folder
-from ..connector.connector import KINDS
+from ..connector.connector import KINDS, MISSING_PACKAGE
 from ..connector.pump import exit_trailer
 from ..live.engine import Engine
 from ..version import VERSION, release
@@ -112,6 +112,9 @@ class Hub:
             code = await self._run_front_end(client, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
             _log.info("client %d went away: %s", client.number, error)
+        except ModuleNotFoundError as error:
+            code = MISSING_PACKAGE
+            _log.error("client %d (%s) was ended: %s", client.number, client.kind, error)
         except Exception:
             _log.exception("client %d (%s) was ended", client.number, client.kind)
         finally:

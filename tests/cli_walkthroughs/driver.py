@@ -200,6 +200,10 @@ class Drive:
         """The codes of the findings."""
         return [finding["code"] for finding in self.evaluation(run)["findings"]]
 
+    def records_anywhere(self) -> bool:
+        """True if a run has a journal."""
+        return any(self.root.rglob(".phasekeeper/journal.jsonl"))
+
     def records(self, run: str) -> list[dict[str, Any]]:
         """The journal of a run."""
         path = self.root / run / ".phasekeeper/journal.jsonl"

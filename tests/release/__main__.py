@@ -8,7 +8,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-from .build import ROOT, build_all, digest, is_clean, run
+from .build import ROOT, build_all, digest, is_clean, run, unexpected
 from .installs import Installation, install_with_pip, install_with_uv, pythons, try_out
 from .inventory import faults, packages, write_bill_of_materials, write_licences
 
@@ -79,6 +79,8 @@ def _checked(artifacts: dict[str, Path], tools: Path) -> None:
     run([tools / "check-wheel-contents", "--toplevel", "phasekeeper", "--ignore", "W004", wheel], ROOT)
     run([tools / "validate-pyproject", ROOT / "pyproject.toml"], ROOT)
     for name, path in artifacts.items():
+        if name.endswith(".vsix") and (names := unexpected(path)):
+            raise SystemExit(f"{name} has what nobody means to ship: {', '.join(names)}")
         most, size = MOST_BYTES.get(name.rpartition(".")[2]), path.stat().st_size
         if most and size > most:
             raise SystemExit(f"{name} has {size} bytes; at most {most} are wanted")

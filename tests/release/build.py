@@ -6,10 +6,12 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -71,6 +73,19 @@ def normalize(sdist: Path, epoch: int) -> None:
             after.addfile(member, before.extractfile(member) if member.isfile() else None)
     with sdist.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=epoch) as packed:
         packed.write(raw.getvalue())
+
+
+_SHIPPED = re.compile(
+    r"extension/(package\.json|readme\.md|changelog\.md|LICENSE\.txt|dist/(extension|page)\.(js|css)"
+    r"|dist/[\w.-]+\.schema\.json|media/[\w./-]+|server/phasekeeper-[\w.-]+\.whl)"
+    r"|extension\.vsixmanifest|\[Content_Types\]\.xml"
+)
+
+
+def unexpected(vsix: Path) -> list[str]:
+    """Files of an extension that nobody means to ship: tests, sources, what a tool left behind."""
+    with zipfile.ZipFile(vsix) as archive:
+        return [name for name in archive.namelist() if not _SHIPPED.fullmatch(name)]
 
 
 def digest(path: Path) -> str:

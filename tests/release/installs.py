@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from .build import run
 from .inventory import packages
 
 OLDEST = (3, 11)
+_BOUND_S = 120.0
 _VERSION = "import sys; print(*sys.version_info[:2])"
 
 
@@ -82,13 +84,30 @@ def try_out(work: Path, installed: Installation) -> None:
 
 def _greet(words: list[str | Path], server: str, root: Path, env: dict[str, str]) -> None:
     """Ask a server to initialize, and an assistant's for its tools; read that it answers as itself."""
-    ask = _editor_messages if server == "lsp" else _assistant_messages
-    done = subprocess.run(
-        list(map(str, words)), cwd=root, env=env, input=ask(root), capture_output=True, text=True, check=False
+    asked, expected = (
+        (_editor_messages(root), '"serverInfo"')
+        if server == "lsp"
+        else (_assistant_messages(), '"next_step"')
     )
-    expected = '"serverInfo"' if server == "lsp" else '"next_step"'
-    if expected not in done.stdout or "phasekeeper" not in done.stdout.lower():
-        raise SystemExit(f"{words[0]} {server} does not answer:\n{done.stdout}{done.stderr}")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        list(map(str, words)), cwd=root, env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as process:
+        bound = threading.Timer(_BOUND_S, process.kill)
+        bound.start()
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(asked)
+        process.stdin.flush()
+        said = ""
+        # Its input stays open until it has answered: what is asked by one who left is not answered.
+        while expected not in said and (part := process.stdout.read(1)):
+            said += part
+        process.stdin.close()
+        said += process.stdout.read()
+        errors = process.stderr.read()
+        bound.cancel()
+    if expected not in said or "phasekeeper" not in said.lower():
+        raise SystemExit(f"{words[0]} {server} does not answer:\n{said}{errors}")
 
 
 _CLIENT = {"clientInfo": {"name": "release", "version": "1"}, "capabilities": {}}
@@ -99,7 +118,7 @@ def _editor_messages(root: Path) -> str:
     return f"Content-Length: {len(asked)}\r\n\r\n{asked}"
 
 
-def _assistant_messages(_: Path) -> str:
+def _assistant_messages() -> str:
     lines = (
         _message("initialize", 1, {**_CLIENT, "protocolVersion": "2025-06-18"}),
         _message("notifications/initialized"),

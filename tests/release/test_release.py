@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 from phasekeeper.server.version import VERSION
 
-from .build import digest, normalize
+from .build import digest, normalize, unexpected
 from .inventory import Package, faults
 from .notes import notes
 
@@ -68,3 +69,15 @@ def test_archives_of_the_same_files_are_the_same_after_all(tmp_path: Path) -> No
     assert digest(first) == digest(second)
     with tarfile.open(first) as archive:
         assert [(member.name, member.mtime) for member in archive] == [("p/a", 7), ("p/b", 7)]
+
+
+def test_what_nobody_means_to_ship_is_seen(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.vsix", "w") as archive:
+        for name in (
+            "extension/package.json",
+            "extension/media/a.svg",
+            "extension/src/a.ts",
+            "extension/.env",
+        ):
+            archive.writestr(name, "")
+    assert unexpected(tmp_path / "a.vsix") == ["extension/src/a.ts", "extension/.env"]

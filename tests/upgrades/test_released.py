@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -18,6 +17,8 @@ import pytest
 from phasekeeper.server.cli.main import main
 from phasekeeper.server.workspace.repair import prepare_repair, repair_run
 from phasekeeper.server.workspace.workspace import Workspace
+
+from tests.upgrades.released_roots import restore, standing_of
 
 _OF_RECORDS = "what a report wanted to write and may not stands in its record now; older ones have none"
 JOURNAL = ".phasekeeper/journal.jsonl"
@@ -50,34 +51,6 @@ OTHERWISE: dict[str, tuple[str, str]] = {
 
 NEW_RUNS = {"component-session": "a child session is a run of its own since, beside its parent's"}
 """Workflows whose runs the released version did not know, and why; all others stand as they stood."""
-
-
-def _restore(root: Path, files: dict[str, dict[str, Any]]) -> None:
-    """Write the files with their bytes and times of change."""
-    for path, entry in files.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(
-            entry["text"].encode() if "text" in entry else base64.b64decode(entry["base64"], validate=True)
-        )
-        os.utime(target, ns=(entry["mtime_ns"], entry["mtime_ns"]))
-
-
-def _standing(evaluation: dict[str, Any]) -> dict[str, Any]:
-    """What a person would notice if an upgrade changed it."""
-    suggestion = evaluation["suggestion"]
-    return {
-        "workflow": evaluation["workflow"],
-        "currentPhase": evaluation["currentPhase"],
-        "status": evaluation["status"],
-        "suggestion": {key: suggestion[key] for key in ("kind", "suggestedNext", "action")},
-        "gates": {gate["id"]: gate["status"] for gate in evaluation["gates"]},
-        "questions": [question["id"] for question in evaluation["questions"]],
-        "progress": evaluation["progress"],
-        "limits": {limit["id"]: limit["count"] for limit in evaluation["limits"]},
-        "findings": sorted({finding["code"] for finding in evaluation["findings"]} - {"definition-upgraded"}),
-        "overridden": evaluation["overridden"],
-    }
 
 
 # Signatures of the released version name no repository: a copied journal decided anywhere. Such a decision
@@ -126,7 +99,7 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
     released = json.loads(recorded.read_text(encoding="utf-8"))
     root = tmp_path / "repository"
     (root / ".git").mkdir(parents=True)
-    _restore(root, released["files"])
+    restore(root, released["files"])
     for path, encoded in released["state"].items():
         target = tmp_path / "user-state" / path
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -135,7 +108,7 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user-state"))
     monkeypatch.chdir(root)
     _confirm_decisions(root, released)
-    runs = {name: _standing(run) for name, run in _runs().items() if run["workflow"] not in NEW_RUNS}
+    runs = {name: standing_of(run) for name, run in _runs().items() if run["workflow"] not in NEW_RUNS}
     for run, standing in runs.items():
         # A limit that is new since only counts; one that is reached shows in the rest of the standing.
         known = released["runs"][run]["limits"] if run in released["runs"] else {}

@@ -857,3 +857,26 @@ def test_a_command_about_one_run_imports_no_more_than_it_needs(here):
     ours = "server.lsp server.mcp server.live server.hub server.store.commit orchestration.lint tools.check"
     unwanted = {*others.split(), *(f"phasekeeper.{name}" for name in ours.split())}
     assert unwanted & set(loaded.split()) == set()
+
+
+WITHOUT = """
+import sys
+sys.modules[sys.argv.pop(1)] = None
+from phasekeeper.server.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "said"),
+    [
+        ("yaml", ("status", "--cold"), "phasekeeper: this needs the package yaml, which is not installed: "),
+        ("mcp", ("mcp", "--standalone"), "client 1 (mcp) was ended: No module named 'mcp"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(root, package, words, said):
+    hello = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+    command = [sys.executable, "-c", WITHOUT, package, *words]
+    done = subprocess.run(command, input=hello, capture_output=True, text=True, cwd=root, timeout=60)
+    assert (done.returncode, "Traceback" in done.stderr) == (5, False)
+    assert said in done.stderr
