@@ -20,8 +20,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
+from ..disk.decision_keys import fleet_path
 from .connection import BOARD, CLAIMS, connect
-from .membership import FleetSetupError, Membership, fleet_path, is_loopback, require_name, write_private
+from .membership import FleetSetupError, Membership, is_loopback, require_name, write_private
 
 ADMIN = "admin"
 """Who makes the buckets of a project; its key stays on the server's machine."""
