@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from typing import Any
 
 from ...orchestration.fleet.shared_board import (
@@ -31,27 +31,29 @@ _log = logging.getLogger(__name__)
 async def read_board(bucket: Bucket) -> Sequence[SharedRun]:
     """All runs of a project, of every clone; what is no summary is passed over. Raises FleetUnreachable."""
     summaries: dict[str, RunSummary] = {}
-    async for value in bucket.watch():
-        if value is None or len(summaries) >= MAX_ROWS:
-            break
-        if value.value and (summary := parse_summary(value.key, value.value)):
-            summaries[value.key] = summary
+    async with aclosing(bucket.watch()) as values:
+        async for value in values:
+            if value is None or len(summaries) >= MAX_ROWS:
+                break
+            if value.value and (summary := parse_summary(value.key, value.value)):
+                summaries[value.key] = summary
     return merge_summaries(summaries.values())
 
 
-async def follow_board(bucket: Bucket) -> AsyncIterator[Mapping[str, RunSummary]]:
+async def follow_board(bucket: Bucket) -> AsyncGenerator[Mapping[str, RunSummary], None]:
     """The summaries by key once they are all there, and again after every change. Raises FleetUnreachable."""
     summaries: dict[str, RunSummary] = {}
     is_whole = False
-    async for value in bucket.watch():
-        summary = parse_summary(value.key, value.value) if value and value.value else None
-        if value and summary and (value.key in summaries or len(summaries) < MAX_ROWS):
-            summaries[value.key] = summary
-        elif value:
-            summaries.pop(value.key, None)
-        is_whole = is_whole or value is None
-        if is_whole:
-            yield summaries
+    async with aclosing(bucket.watch()) as values:
+        async for value in values:
+            summary = parse_summary(value.key, value.value) if value and value.value else None
+            if value and summary and (value.key in summaries or len(summaries) < MAX_ROWS):
+                summaries[value.key] = summary
+            elif value:
+                summaries.pop(value.key, None)
+            is_whole = is_whole or value is None
+            if is_whole:
+                yield summaries
 
 
 class BoardFeed:
@@ -104,10 +106,11 @@ class BoardFeed:
     async def _read_rows(self, bucket: Bucket) -> None:
         """What stands there of this clone; all that differs from it is due."""
         known: dict[str, tuple[bytes, int]] = {}
-        async for value in bucket.watch(f"{self._member}.{self._clone}"):
-            if value is None:
-                break
-            known[value.key] = (value.value, value.revision)
+        async with aclosing(bucket.watch(f"{self._member}.{self._clone}")) as values:
+            async for value in values:
+                if value is None:
+                    break
+                known[value.key] = (value.value, value.revision)
         self._known = known
         self._due = dict.fromkeys((*self._current, *known))
 

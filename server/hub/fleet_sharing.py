@@ -72,7 +72,7 @@ class FleetSharing:
                 connection = self._connections[membership] = await connect(membership)
         return NatsBucket(connection, BOARD)
 
-    async def wait_until_known(self) -> None:
+    async def wait_for_memberships(self) -> None:
         """Return when it is known of every root that was opened whether it is shared."""
         await asyncio.gather(*self._tasks)
 

@@ -10,7 +10,7 @@ import socket
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -216,11 +216,12 @@ def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
 async def _live_claims(bucket: Bucket) -> Sequence[tuple[SharedClaim, int]]:
     """The claims there are, with their revisions."""
     claims: list[tuple[SharedClaim, int]] = []
-    async for value in bucket.watch():
-        if value is None:
-            break
-        if value.value:
-            claims.append((parse_claim(value.value), value.revision))
+    async with aclosing(bucket.watch()) as values:
+        async for value in values:
+            if value is None:
+                break
+            if value.value:
+                claims.append((parse_claim(value.value), value.revision))
     return sorted(claims)
 
 

@@ -152,7 +152,7 @@ def test_who_follows_sees_the_whole_and_then_every_change() -> None:
         assert "4a" in (seen := await phases(followed)).values() or seen == {"a": "4b"}
         while await phases(followed) != {"a": "4b"}:
             pass
-        await followed.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        await followed.aclose()
 
     play(scene)
 
@@ -173,6 +173,6 @@ def test_the_board_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(await read_board(bucket)) == 3
         followed = follow_board(bucket)
         assert len(await phases(followed)) == 3
-        await followed.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        await followed.aclose()
 
     play(scene)

@@ -75,7 +75,7 @@ def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> N
                 hubs[name] = Hub(asyncio.get_running_loop())
                 await hubs[name].engine.open(roots[name])
                 # The membership is read while the machine's folders are at hand.
-                await hubs[name]._fleet.wait_until_known()
+                await hubs[name]._fleet.wait_for_memberships()
         both = await eventually(machines, "bob", {"ann": "stay do", "bob": "stay do"})
         mine, theirs = both.clones
         assert (mine.title, theirs.title) == ("Feature", "")
@@ -84,7 +84,7 @@ def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> N
         wanted = Command("report", "do", "error", tasks=("f-01",), actor="ann", message="it broke")
         with machines.on("ann"):
             await hubs["ann"].engine.act(roots["ann"], RUN, wanted)
-        after = await eventually(machines, "bob", {"ann": "escalate go_on", "bob": "stay do"})
+        after = await eventually(machines, "bob", {"ann": "wait", "bob": "stay do"})
         assert after.differs
         for hub in hubs.values():
             await hub.stop()
