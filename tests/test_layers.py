@@ -34,7 +34,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/plans/records": "formats markdown vfs plans",
-    "orchestration/fleet": "",
+    "orchestration/fleet": "result",
     "orchestration/updates": (
         "expressions formats vfs journal plans definition result snapshot decision evaluation"
     ),
@@ -57,7 +57,7 @@ DIRECTIONS: dict[str, str] = {
     "server/live": "ENGINE disk checks cache watch workspace",
     "server/fence": "ENGINE TOOLS connector disk store workspace",
     "server/page": "ENGINE TOOLS workspace live",
-    "server/hub": "ENGINE connector cache workspace live",
+    "server/hub": "ENGINE connector disk fleet cache workspace live",
     "server/terminal": "ENGINE TOOLS hub",
     "server/cli": "ENGINE TOOLS connector disk store workspace live hub terminal",
     "server/cli/commands": "ENGINE TOOLS connector disk fence store fleet checks workspace hub terminal cli",

@@ -1,1 +1,1 @@
-"""What machines tell each other, as values: claims on tasks and their messages."""
+"""What machines tell each other, as values: claims on tasks, summaries of runs, their messages."""

@@ -81,6 +81,7 @@ COMMANDS: list[CommandEntry] = [
         *_READING,
         flag("--oneline", "a line for each run"),
         flag("--waiting", "those alone in which a person is awaited"),
+        flag("--fleet", "the runs of the project on every machine, and where clones differ"),
     ),
     command(
         "next",

@@ -51,6 +51,11 @@ def key_path() -> Path:
     return platformdirs.user_state_path("phasekeeper", appauthor=False) / "decision.key"
 
 
+def fleet_path() -> Path:
+    """The user's file of the fleets that this machine has joined, beside the key."""
+    return key_path().with_name("fleet.json")
+
+
 def load_key() -> DecisionKey:
     """The user's key, unless it is missing, too short, not this user's, or open to others."""
     path = key_path()

@@ -12,7 +12,7 @@ holds both to the same.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import NamedTuple, Protocol
 
 MAX_VALUE_BYTES = 8192
@@ -55,7 +55,7 @@ class Bucket(Protocol):
         """Write to a key whose newest revision is `revision`."""
         ...
 
-    def watch(self, prefix: str = "") -> AsyncIterator[KeyValue | None]:
+    def watch(self, prefix: str = "") -> AsyncGenerator[KeyValue | None, None]:
         """The newest value of each key below the tokens of `prefix`, None once they are all there, and then
         every change in order, for as long as it is read and the bucket can be reached.
 

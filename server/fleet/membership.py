@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..disk.decision_keys import key_path, read_private
+from ..disk.decision_keys import fleet_path, read_private
 
 _MAX_BYTES = 1 << 18
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
@@ -36,11 +36,6 @@ class Membership(NamedTuple):
     seed: str = ""
     credentials: str = ""
     ca: str = ""
-
-
-def fleet_path() -> Path:
-    """The user's file of memberships."""
-    return key_path().with_name("fleet.json")
 
 
 def memberships() -> Mapping[str, Membership]:

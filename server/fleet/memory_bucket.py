@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from time import monotonic
 from typing import NamedTuple
 
@@ -45,7 +45,7 @@ class MemoryBucket:
         require_key(key)
         return self._rows[key].entries if self._newest(key) else ()
 
-    async def watch(self, prefix: str = "") -> AsyncIterator[KeyValue | None]:
+    async def watch(self, prefix: str = "") -> AsyncGenerator[KeyValue | None, None]:
         changes: asyncio.Queue[KeyValue] = asyncio.Queue()
         self._watchers.add(changes)
         try:

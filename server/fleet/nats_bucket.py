@@ -13,7 +13,7 @@ window of duplicates; that the value there is this very write is seen by that id
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
@@ -86,12 +86,12 @@ class NatsBucket:
                 count = info.num_pending + info.delivered.consumer_seq
                 messages = [await subscription.next_msg(_ATTEMPT_S) for _ in range(count)]
             finally:
-                await _unsubscribe(subscription)
+                await self._unsubscribe(subscription)
             return tuple(self._entry(message) for message in messages)
 
         return (await self._patiently(entries))[-HISTORY:]
 
-    async def watch(self, prefix: str = "") -> AsyncIterator[KeyValue | None]:
+    async def watch(self, prefix: str = "") -> AsyncGenerator[KeyValue | None, None]:
         filters = f"{prefix}.>" if prefix else ">"
         seen, is_whole = 0, False
         while True:
@@ -111,7 +111,7 @@ class NatsBucket:
                         is_whole = True
                         yield None
             finally:
-                await _unsubscribe(subscription)
+                await self._unsubscribe(subscription)
 
     # ---- writing
 
@@ -170,12 +170,19 @@ class NatsBucket:
         try:
             info = await subscription.consumer_info()
         except BaseException:
-            await _unsubscribe(subscription)
+            await self._unsubscribe(subscription)
             raise
         return subscription, info.num_pending + info.delivered.consumer_seq
 
     async def _subscribe(self, filters: str, config: api.ConsumerConfig) -> Any:
         return await self._jetstream.subscribe(self._subjects + filters, stream=self._stream, config=config)
+
+    async def _unsubscribe(self, subscription: Any) -> None:
+        """End a subscription, and its consumer too, of which the server has a most."""
+        with suppress(nats.errors.Error, OSError, TimeoutError):
+            name = (await subscription.consumer_info()).name
+            await subscription.unsubscribe()
+            await self._jetstream.delete_consumer(self._stream, name)
 
     async def _next_message(self, subscription: Any, expected: int) -> Any:
         """The next message, the `expected`th of its consumer; None where one is missing or the consumer is
@@ -233,14 +240,9 @@ def _consumer(policy: api.DeliverPolicy, start: int | None = None) -> api.Consum
         ack_policy=api.AckPolicy.NONE,
         mem_storage=True,
         num_replicas=1,
-        inactive_threshold=60.0,
+        inactive_threshold=30.0,
         max_deliver=1,
     )
-
-
-async def _unsubscribe(subscription: Any) -> None:
-    with suppress(nats.errors.Error, OSError):
-        await subscription.unsubscribe()
 
 
 async def create_stream(connection: Client, name: str, *, replicas: int, max_bytes: int) -> None:

@@ -20,13 +20,16 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
+from ..disk.decision_keys import fleet_path
 from .connection import BOARD, CLAIMS, connect
-from .membership import FleetSetupError, Membership, fleet_path, is_loopback, require_name, write_private
+from .membership import FleetSetupError, Membership, is_loopback, require_name, write_private
 
 ADMIN = "admin"
 """Who makes the buckets of a project; its key stays on the server's machine."""
 CLAIM_BYTES, BOARD_BYTES = 64 << 20, 512 << 20
 _ACCOUNT_BYTES = CLAIM_BYTES + BOARD_BYTES + (64 << 20)
+_MOST = {"max_consumers": 100_000}
+"""Each machine has one while it follows the board; without a number the server has a low one of its own."""
 _START_S = 15.0
 _LOOK_S = 0.05
 _END_S = 5.0
@@ -114,7 +117,7 @@ def configuration(listen: Listen, cluster: str = "") -> str:
     base = folder()
     accounts = {
         project: {
-            "jetstream": {"max_file": _ACCOUNT_BYTES, "max_memory": 64 << 20, "max_streams": 4},
+            "jetstream": {"max_file": _ACCOUNT_BYTES, "max_memory": 64 << 20, "max_streams": 4, **_MOST},
             "users": [_user(project, name) for name in names],
         }
         for project, names in members().items()

@@ -26,6 +26,7 @@ from ..connector import command_call, handshake, hook_call
 from ..connector.address import PROTOCOL, ServerAddress, runtime_folder
 from ..connector.connector import KINDS, MISSING_PACKAGE
 from ..connector.pump import exit_trailer
+from ..disk.decision_keys import fleet_path
 from ..live.engine import Engine
 from ..version import VERSION, release
 from ..workspace.roots import UsageError
@@ -91,6 +92,9 @@ class Hub:
         self._greeting: set[asyncio.Task[Any]] = set()
         """Connections whose greeting is being read or answered."""
         self._assistants: Any = None
+        self._fleet: Any = None
+        if fleet_path().exists():
+            self.engine.on_opened = self._share
         self._has_front_end = asyncio.Event()
 
     # ---- one connection
@@ -161,6 +165,14 @@ class Hub:
             self._assistants = package.McpServer(self.engine, lambda: list(+self.served_roots))
         return self._assistants
 
+    def _share(self, root: Path) -> None:
+        """Tell the machines of this user's fleets of a root, if it is of a project of theirs."""
+        if self._fleet is None:
+            from .fleet_sharing import FleetSharing  # late: imported on machines of a fleet alone
+
+            self._fleet = FleetSharing(self.engine)
+        self._fleet.add(root)
+
     async def page(self, port: int, token: str, otherwise: Any) -> Any:
         """The application that shows runs to browsers, in front of another."""
         package = await self._import("page.http_page")
@@ -215,6 +227,8 @@ class Hub:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        if self._fleet is not None:
+            await self._fleet.stop()
         await self.engine.stop()
 
     async def _accept(self, listener: socket.socket, secret: bytes) -> None:

@@ -69,6 +69,8 @@ class Engine:
         self._loop = loop
         self._boards: dict[Path, RootBoard] = {}
         self._listeners: dict[Path, list[ChangeListener]] = {}
+        self.on_opened: Callable[[Path], None] = lambda root: None
+        """Called on the loop with each root whose first board is there."""
         self._failed_listeners: set[Path] = set()
         """Roots of which a listener failed."""
         self._results: set[asyncio.Future[Any]] = set()
@@ -277,7 +279,10 @@ class Engine:
             self._loop.call_soon_threadsafe(what, *values)
 
     def _on_board(self, board: RootBoard, change: RootChange | None) -> None:
+        is_new = board.root not in self._boards
         self._boards[board.root] = self._with_condition(board)
+        if is_new:
+            self.on_opened(board.root)
         if change is None:
             return
         for listener in tuple(self._listeners.get(board.root, ())):

@@ -10,18 +10,20 @@ import socket
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ....orchestration.fleet.shared_board import SharedRun
 from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
 from ....orchestration.sanitize import plain
+from ...disk.decision_keys import fleet_path
+from ...fleet.board_feed import read_board
 from ...fleet.bucket import Bucket, FleetUnreachable
-from ...fleet.connection import CLAIMS, LINK
+from ...fleet.connection import BOARD, CLAIMS, LINK
 from ...fleet.membership import (
     FleetSetupError,
     Membership,
-    fleet_path,
     memberships,
     remove_membership,
     require_name,
@@ -214,9 +216,54 @@ def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
 async def _live_claims(bucket: Bucket) -> Sequence[tuple[SharedClaim, int]]:
     """The claims there are, with their revisions."""
     claims: list[tuple[SharedClaim, int]] = []
-    async for value in bucket.watch():
-        if value is None:
-            break
-        if value.value:
-            claims.append((parse_claim(value.value), value.revision))
+    async with aclosing(bucket.watch()) as values:
+        async for value in values:
+            if value is None:
+                break
+            if value.value:
+                claims.append((parse_claim(value.value), value.revision))
     return sorted(claims)
+
+
+# ---- the shared board ---------------------------------------------------------------------------
+
+
+def board(options: Namespace) -> int:
+    """`status --fleet`: where each run of the project stands on every machine."""
+    workspace = open_workspaces(options.path, options.root).workspaces[0]
+    declared = workspace.config.fleet
+    if declared is None:
+        raise UsageError("this root is of no project: `fleet: {project: ID}` in .phasekeeper/config.yaml")
+    with _usage_errors():
+        membership = memberships().get(declared.project)
+        if membership is None:
+            raise UsageError(f"this machine has not joined {declared.project}: phasekeeper fleet join URL")
+        runs = LINK.call(membership, BOARD, read_board)
+    if options.json:
+        shared = [{"run": run.run, "differs": run.differs, "clones": _clones(run)} for run in runs]
+        print_json({"project": declared.project, "runs": shared})
+    else:
+        print_lines(line for run in runs for line in _board_lines(run))
+        if not runs:
+            print_lines([[Part("no machine has told of a run yet; a server does while it watches the root")]])
+    return OK
+
+
+def _clones(run: SharedRun) -> list[dict[str, Any]]:
+    return [clone._asdict() for clone in run.clones]
+
+
+def _board_lines(run: SharedRun) -> Iterator[Line]:
+    differs = [Part("  clones differ", "warn")] if run.differs else []
+    title = next((clone.title for clone in run.clones if clone.title), "")
+    yield [Part(plain(run.run, 300), "run"), Part(f"  {plain(title, 200)}" if title else ""), *differs]
+    for clone in run.clones:
+        progress = f", {clone.done} of {clone.total} done" if clone.total >= 0 else ""
+        state = f"{clone.status}, phase {clone.phase or 'none'}{progress}, next: {clone.next}"
+        where = f"revision {clone.revision[:12]}, commit {clone.commit[:10] or 'none'}, told {clone.at}"
+        yield [Part(plain(f"  {clone.member}: {state}", 600))]
+        yield [Part(plain(f"    {where}", 300), "dim")]
+        if clone.reason:
+            yield [Part(plain(f"    {clone.reason}", 500), "dim")]
+        asked = clone.asked or clone.questions
+        yield from ([Part(plain(f"    a person is asked: {each}", 500), "warn")] for each in asked)

@@ -27,6 +27,10 @@ from ..selection import SelectedRun, root_option, select_runs
 
 def status(options: Namespace) -> int:
     """`status`: every run in short, or in a line; with --waiting those in which a person is awaited."""
+    if options.fleet:
+        from .fleet import board  # late: one machine alone has none
+
+        return board(options)
     selection = select_runs(options)
     runs = [run for run in selection.runs if not options.waiting or awaits_person(run.evaluate())]
     if options.json:

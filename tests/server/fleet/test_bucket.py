@@ -209,7 +209,7 @@ def test_a_watch_shows_what_is_there_and_then_each_change_in_order(play: Play) -
         assert await rig.ours.create("b.1", b"other") and await rig.ours.create("a.3", b"3")
         changes = [entry and (entry.key, entry.value) async for entry in _first(seen, 2)]
         assert changes == [("a.0", b""), ("a.3", b"3")]
-        await seen.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        await seen.aclose()
 
     play(scene)
 
@@ -220,7 +220,7 @@ def test_a_watch_of_nothing_says_so_and_waits(play: Play) -> None:
         assert [entry async for entry in _first(seen, 1)] == [None]
         revision = await rig.ours.create("task", b"new")
         assert [entry async for entry in _first(seen, 1)] == [KeyValue("task", b"new", revision or 0)]
-        await seen.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        await seen.aclose()
 
     play(scene)
 

@@ -1,0 +1,144 @@
+"""Summaries of the runs of one root, told to the other machines as they change, and read from them.
+
+The newest of a run waits while the servers are out of reach, and takes the place of what waited before it: a
+change costs one message at most. At each contact what stands in the bucket under this clone's name is read
+first, so that a start of the server tells nothing that is known, and takes away runs that are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any
+
+from ...orchestration.fleet.shared_board import (
+    MAX_ROWS,
+    RunSummary,
+    SharedRun,
+    format_summary,
+    merge_summaries,
+    parse_summary,
+    summary_key,
+)
+from .bucket import Bucket, FleetUnreachable
+
+_AGAIN_S = 5.0
+_log = logging.getLogger(__name__)
+
+
+async def read_board(bucket: Bucket) -> Sequence[SharedRun]:
+    """All runs of a project, of every clone; what is no summary is passed over. Raises FleetUnreachable."""
+    summaries: dict[str, RunSummary] = {}
+    async with aclosing(bucket.watch()) as values:
+        async for value in values:
+            if value is None or len(summaries) >= MAX_ROWS:
+                break
+            if value.value and (summary := parse_summary(value.key, value.value)):
+                summaries[value.key] = summary
+    return merge_summaries(summaries.values())
+
+
+async def follow_board(bucket: Bucket) -> AsyncGenerator[Mapping[str, RunSummary], None]:
+    """The summaries by key once they are all there, and again after every change. Raises FleetUnreachable."""
+    summaries: dict[str, RunSummary] = {}
+    is_whole = False
+    async with aclosing(bucket.watch()) as values:
+        async for value in values:
+            summary = parse_summary(value.key, value.value) if value and value.value else None
+            if value and summary and (value.key in summaries or len(summaries) < MAX_ROWS):
+                summaries[value.key] = summary
+            elif value:
+                summaries.pop(value.key, None)
+            is_whole = is_whole or value is None
+            if is_whole:
+                yield summaries
+
+
+class BoardFeed:
+    """Tells what is handed to `update` until it is stopped. Its methods belong to one loop.
+
+    `connect` gives the bucket, or raises FleetUnreachable.
+    """
+
+    def __init__(self, member: str, clone: str, connect: Callable[[], Any]) -> None:
+        self._member, self._clone, self._connect = member, clone, connect
+        self._current: dict[str, RunSummary] = {}
+        """The newest summary of each run, by key."""
+        self._known: dict[str, tuple[bytes, int]] | None = None
+        """What stands in the bucket by key, with its revision; None before the contact."""
+        self._due: dict[str, None] = {}
+        self._wake = asyncio.Event()
+        self._task = asyncio.ensure_future(self._run())
+
+    def update(self, changed: Sequence[RunSummary], removed: Sequence[str] = ()) -> None:
+        """Take in how runs stand now, and the names of those that are gone."""
+        gone = [summary_key(self._member, self._clone, run) for run in removed]
+        for key in gone:
+            self._current.pop(key, None)
+        keys = [summary_key(self._member, self._clone, each.run) for each in changed]
+        self._current.update(zip(keys, changed, strict=True))
+        self._due.update(dict.fromkeys((*gone, *keys)))
+        self._wake.set()
+
+    async def stop(self) -> None:
+        """Tell nothing more."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _run(self) -> None:
+        # Without this every run would seem to be gone.
+        await self._wake.wait()
+        while True:
+            try:
+                bucket = await self._connect()
+                await self._read_rows(bucket)
+                while True:
+                    await self._tell(bucket)
+                    await self._wake.wait()
+                    self._wake.clear()
+            except FleetUnreachable as error:
+                _log.info("the board is told later: %s", error)
+                await asyncio.sleep(_AGAIN_S)
+
+    async def _read_rows(self, bucket: Bucket) -> None:
+        """What stands there of this clone; all that differs from it is due."""
+        known: dict[str, tuple[bytes, int]] = {}
+        async with aclosing(bucket.watch(f"{self._member}.{self._clone}")) as values:
+            async for value in values:
+                if value is None:
+                    break
+                known[value.key] = (value.value, value.revision)
+        self._known = known
+        self._due = dict.fromkeys((*self._current, *known))
+
+    async def _tell(self, bucket: Bucket) -> None:
+        known = self._known if self._known is not None else {}
+        while self._due:
+            key = next(iter(self._due))
+            there, revision = known.get(key, (b"", 0))
+            summary = self._current.get(key)
+            if not _is_told(key, there, summary):
+                value = format_summary(summary) if summary else b""
+                if revision:
+                    written = await bucket.compare_and_set(key, value, revision)
+                else:
+                    written = await bucket.create(key, value)
+                if written is None:
+                    # Another process of this clone tells it, too.
+                    newest = await bucket.get(key)
+                    known[key] = (newest.value, newest.revision) if newest else (b"", 0)
+                    continue
+                known[key] = (value, written)
+            if self._current.get(key) is summary:
+                self._due.pop(key, None)
+
+
+def _is_told(key: str, there: bytes, summary: RunSummary | None) -> bool:
+    """True where the bucket has that already, whenever it was told."""
+    if summary is None:
+        return not there
+    known = parse_summary(key, there) if there else None
+    return known is not None and known.substance == parse_summary(key, format_summary(summary.substance))

@@ -1,0 +1,110 @@
+"""A server tells the machines of its user's fleet how the runs of a root stand."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from phasekeeper.orchestration.fleet.shared_board import SharedRun
+from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.server.fleet.board_feed import read_board
+from phasekeeper.server.fleet.bucket import FleetUnreachable
+from phasekeeper.server.fleet.connection import BOARD, LINK
+from phasekeeper.server.hub.hub import Hub
+
+from tests.server.fleet.machines import PROJECT, Machines
+from tests.server.workspace.test_apply import DEFINITION, PLAN
+
+RUN = "work/one"
+_CONFIGURATION = "workflows: {{'work/*': planned}}\nfleet: {{project: {}, share: {}}}\n"
+_BOUND = 1500
+_LOOK_S = 0.02
+
+
+def clone(root: Path, share: str) -> Path:
+    for path, text in {
+        ".phasekeeper/workflows/planned.yaml": DEFINITION,
+        ".phasekeeper/config.yaml": _CONFIGURATION.format(PROJECT, share),
+        f"{RUN}/PLAN.md": PLAN,
+        f"{RUN}/01-a.md": "# A task\n",
+        f"{RUN}/02-b.md": "# A task\n",
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    who = {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b",
+    }
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "first")):
+        subprocess.run(["git", *words], cwd=root, check=True, env={**os.environ, **who})
+    return root
+
+
+def board_of(machines: Machines, name: str) -> Sequence[SharedRun]:
+    try:
+        return LINK.call(machines.memberships[name], BOARD, read_board)
+    except FleetUnreachable:
+        return ()
+
+
+async def eventually(machines: Machines, name: str, phases: dict[str, str]) -> SharedRun:
+    """The run as a machine sees it once every clone of it is in that status."""
+    runs: Sequence[SharedRun] = ()
+    for _ in range(_BOUND):
+        runs = await asyncio.to_thread(board_of, machines, name)
+        if runs and {each.member: each.next for each in runs[0].clones} == phases:
+            return runs[0]
+        await asyncio.sleep(_LOOK_S)
+    raise AssertionError(f"{name} sees {runs}, not {phases}")
+
+
+def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> None:
+    machines = Machines(tmp_path / "machines", "ann", "bob")
+    roots = {"ann": clone(tmp_path / "ann", "full"), "bob": clone(tmp_path / "bob", "ids")}
+
+    async def scene() -> None:
+        hubs: dict[str, Hub] = {}
+        for name in machines.names:
+            with machines.on(name):
+                hubs[name] = Hub(asyncio.get_running_loop())
+                await hubs[name].engine.open(roots[name])
+                # The membership is read while the machine's folders are at hand.
+                await hubs[name]._fleet.wait_for_memberships()
+        both = await eventually(machines, "bob", {"ann": "stay do", "bob": "stay do"})
+        mine, theirs = both.clones
+        assert (mine.title, theirs.title) == ("Feature", "")
+        assert mine.reason and not theirs.reason
+        assert mine.commit and mine.revision == theirs.revision and not both.differs
+        wanted = Command("report", "do", "error", tasks=("f-01",), actor="ann", message="it broke")
+        with machines.on("ann"):
+            await hubs["ann"].engine.act(roots["ann"], RUN, wanted)
+        after = await eventually(machines, "bob", {"ann": "wait", "bob": "stay do"})
+        assert after.differs
+        for hub in hubs.values():
+            await hub.stop()
+
+    try:
+        asyncio.run(scene())
+    finally:
+        machines.stop()
+
+
+def test_a_machine_that_joined_nothing_shares_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    root = clone(tmp_path / "root", "full")
+
+    async def scene() -> None:
+        hub = Hub(asyncio.get_running_loop())
+        await hub.engine.open(root)
+        assert hub.engine.board(root).runs and hub._fleet is None
+        await hub.stop()
+
+    asyncio.run(scene())
