@@ -343,6 +343,13 @@ def _missing_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
             yield path
 
 
+def artifact_words(facts: RunFacts, name: str) -> str:
+    """How an artifact stands that a step has to bring, with its path, or that of the file that names its files."""
+    artifact = facts.artifact(name)
+    is_of_file = facts.workflow.artifacts[name].listed is not None and artifact.path != facts.snapshot.folder
+    return f"{name} is {artifact.state} ({'named in ' if is_of_file else ''}{artifact.path})"
+
+
 def _fits(delivery: Delivery, path: str, kind: str) -> bool:
     value = dig(delivery.data, path)
     if kind in _FORMS:

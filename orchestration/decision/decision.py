@@ -18,6 +18,7 @@ from ..journal.journal import EMPTY_RECORD, Record
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .basis import end_phrase
+from .brings import artifact_words
 from .current_phase import CurrentPhase, current_phase, phase_place
 from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
@@ -260,7 +261,7 @@ class _Procedure:
         if self.undelivered:
             return self.go_back(self.undelivered, Decision(*_STAY, ""))
         missing = {name: self.facts.artifact(name) for name in self.missing(self.phase.id)}
-        lacking = ", ".join(map(self.facts.artifact_words, missing))
+        lacking = ", ".join(artifact_words(self.facts, name) for name in missing)
         reason = lacking or because or f"{self.phase.title} is to be done"
         evidence = tuple(Evidence(f"valid.{name}", False, each.path, None) for name, each in missing.items())
         person = f"person: {self.phase.title}" if "person" in self.phase.agents else None

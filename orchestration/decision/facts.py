@@ -268,15 +268,6 @@ class RunFacts:
             return self.snapshot.artifacts[name]._replace(state=status, data=None, paths=())
         return self.snapshot.artifacts[name]
 
-    def artifact_words(self, name: str) -> str:
-        """How an artifact stands, with its path, or that of the file that names its files."""
-        artifact = self.artifact(name)
-        is_of_file = (
-            self.workflow.artifacts[name].listed is not None and artifact.path != self.snapshot.folder
-        )
-        named_in = "named in " if is_of_file else ""
-        return f"{name} is {artifact.state} ({named_in}{artifact.path})"
-
     def checks_in_place_of(self, name: str) -> object:
         """The names of the checks that take the place of an artifact, so that nobody has to write it."""
         checks = self.workflow.artifacts[name].checks

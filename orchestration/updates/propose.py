@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ..decision.brings import artifact_words
 from ..decision.task_turns import TaskTurns
 from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
@@ -258,7 +259,7 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
     unsigned = any(one.state is ArtifactStatus.PROPOSED for one in artifacts.values())
     if not stays and not unsigned:
         return
-    lacking = [after.facts.artifact_words(name) for name, one in artifacts.items() if not one.valid]
+    lacking = [artifact_words(after.facts, name) for name, one in artifacts.items() if not one.valid]
     if lacking:
         hint = f"make it, then report again. `phasekeeper next --run {new.run}` shows what it needs"
         if unsigned:
