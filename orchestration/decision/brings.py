@@ -344,7 +344,7 @@ def _missing_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
 
 
 def artifact_words(facts: RunFacts, name: str) -> str:
-    """How an artifact stands that a step has to bring, with its path, or that of the file that names its files."""
+    """How an artifact stands that a step brings, with its path or that of the file that lists its files."""
     artifact = facts.artifact(name)
     is_of_file = facts.workflow.artifacts[name].listed is not None and artifact.path != facts.snapshot.folder
     return f"{name} is {artifact.state} ({'named in ' if is_of_file else ''}{artifact.path})"

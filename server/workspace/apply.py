@@ -343,7 +343,7 @@ def claimed_task(workspace: Workspace, run: str, task: str) -> tuple[str, Claim 
 
 
 def release(workspace: Workspace, run: str, task: str, token: str | None) -> tuple[str, bool]:
-    """Give a task back: (its id, whether it was claimed). None for a token is a person who has confirmed it.
+    """Give a task back: (its id, whether it was claimed). Without a token a person has confirmed it.
 
     Raises Conflict when somebody else has it.
     """
@@ -391,9 +391,8 @@ def start_run(
     if workflow.new is None:
         raise UsageError(f"{workflow.name} does not say how a run of it begins (`new:` in its definition)")
     run = workflow.new.folder.replace("{name}", name)
-    names = workspace.files.list(run)
     # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
-    if names and FOLDER not in names:
+    if (names := workspace.files.list(run)) and FOLDER not in names:
         raise _exists_error(run, workflow)
     filled = {path: _fill_in(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
@@ -426,10 +425,9 @@ def start_run(
 
 
 def _exists_error(run: str, workflow: Workflow) -> UsageError:
-    called = shlex.join(["phasekeeper", "next", "--run", run])
     is_named = workflow.new is not None and "{name}" in workflow.new.folder
     way = "choose another name" if is_named else f"a root has one run of {workflow.name}, whatever its name"
-    return UsageError(f"{run} exists already; {way}; see it with `{called}`")
+    return UsageError(f"{run} exists already; {way}; `{shlex.join(['phasekeeper', 'next', '--run', run])}`")
 
 
 def _is_this_start(workspace: Workspace, run: str, began: Record) -> bool:
