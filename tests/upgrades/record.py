@@ -1,13 +1,16 @@
-"""`python -m tests.upgrades.record`: the roots that this version leaves, for the tests of later ones.
+"""`python -m tests.upgrades.record`: this version and the roots that it leaves, for the tests of later ones.
 
 To be run on the commit of a release: each walkthrough of the command line is the work of a person and an
-assistant on a root, and what lies there at its end is written to `released_VERSION/`, a file a walkthrough.
+assistant on a root, and what lies there at its end is written to `released_VERSION/`, a file a walkthrough;
+beside them lies the code of the program.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +19,12 @@ import pytest
 from phasekeeper.server.version import VERSION
 
 from tests.cli_walkthroughs.driver import Drive
+from tests.upgrades.released_program import PROGRAM
 from tests.upgrades.released_roots import root_as_data
 
 FOLDER = Path(__file__).parent / f"released_{VERSION.replace('.', '_')}"
 _NAME_CHARACTERS = 25
+_PACKAGES = ("orchestration", "server", "tools", "examples")
 
 
 class Recorder:
@@ -46,9 +51,18 @@ class Recorder:
         path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
+def keep_program(folder: Path, commit: str = "HEAD") -> None:
+    """Write the code of a commit into a folder, as it is installed: its packages and the examples."""
+    root = Path(__file__).parents[2]
+    words = ["git", "-C", str(root), "archive", "--format=tar", commit, *_PACKAGES]
+    archive = subprocess.run(words, capture_output=True, check=True).stdout
+    (folder / PROGRAM).write_bytes(lzma.compress(archive, preset=9 | lzma.PRESET_EXTREME))
+
+
 def main(words: list[str]) -> int:
     """Walk through everything, or what `words` say to pytest, and record it; pytest's exit code."""
     FOLDER.mkdir(exist_ok=True)
+    keep_program(FOLDER)
     recorder = Recorder(FOLDER)
     code = pytest.main(["-q", *(words or ["tests/cli_walkthroughs"])], plugins=[recorder])
     print(f"{len(recorder.names)} roots are in {FOLDER}")

@@ -1,8 +1,9 @@
-"""A released version of the program, from git's history: other code with the dependencies of this one."""
+"""A released version of the program: other code with the dependencies of this one."""
 
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import pty
 import shutil
@@ -19,13 +20,14 @@ from phasekeeper.server.cli.main import main
 from phasekeeper.server.version import VERSION
 
 from tests.cli_walkthroughs.driver import type_names
-from tests.roots import needs, not_run
 from tests.server.servers import BOUND_S, Home
 
-ROOT = Path(__file__).parents[2]
-COMMITS = {"0.1.0": "ac43edcda68cce1849bc7aa1cd12134085bef4af"}
-"""Released version -> the commit that it is. `tests/release` says what to add here with a new one."""
-_FOLDERS = ("orchestration", "server", "tools", "examples")
+PROGRAM = "program.tar.xz"
+"""The code of a release, in the folder of what it left: a clone may lack the history."""
+RELEASES = {
+    path.parent.name.removeprefix("released_").replace("_", "."): path
+    for path in sorted(Path(__file__).parent.glob(f"released_*/{PROGRAM}"))
+}
 
 
 class Program(NamedTuple):
@@ -80,11 +82,11 @@ class ThisProgram(Program):
 def install_release(version: str, folder: Path) -> str:
     """Lay out a released version in an environment of its own; its interpreter.
 
-    Its code is that of its commit. What it depends on is what this version is tested with, so that nothing
+    What it depends on is what this version is tested with, so that nothing
     has to be fetched.
     """
     assert version != VERSION
-    archive = _archive(COMMITS[version])
+    archive = lzma.decompress(RELEASES[version].read_bytes())
     venv.create(folder, symlinks=True)
     packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
     package = packages / "phasekeeper"
@@ -96,12 +98,3 @@ def install_release(version: str, folder: Path) -> str:
     places = [each for each in sys.path if Path(each).name == "site-packages"]
     (packages / "dependencies.pth").write_text("".join(f"{place}\n" for place in places), encoding="utf-8")
     return str(folder / "bin/python")
-
-
-def _archive(commit: str) -> bytes:
-    git = [needs("git"), "-C", str(ROOT)]
-    known = subprocess.run([*git, "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True, check=False)
-    if known.returncode:
-        not_run(f"the history of the repository with {commit[:7]}: `git fetch --unshallow`")
-    words = [*git, "archive", "--format=tar", commit, *_FOLDERS]
-    return subprocess.run(words, capture_output=True, check=True).stdout

@@ -14,14 +14,14 @@ from phasekeeper.server.version import VERSION
 
 from tests.roots import EXAMPLES
 from tests.server.servers import Home, answer, homes, initialize
-from tests.upgrades.released_program import COMMITS, Program, ThisProgram, install_release
+from tests.upgrades.released_program import RELEASES, Program, ThisProgram, install_release
 
 LATE_FEES = ".ai-tools-chain/tasks/late-fees"
 LISTS = ".orchestrator/tasks/reading-lists"
 LOOP = ".claude/state"
 
 
-@pytest.fixture(scope="module", params=COMMITS)
+@pytest.fixture(scope="module", params=RELEASES)
 def released(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     return install_release(request.param, tmp_path_factory.mktemp("released"))
 
@@ -168,4 +168,4 @@ def test_one_task_is_one_agents_whatever_version_it_has(old: Program, new: Progr
 
 def test_there_is_a_program_of_every_version_that_has_roots_here() -> None:
     folders = {path.name for path in Path(__file__).parent.glob("released_*") if path.is_dir()}
-    assert folders == {f"released_{version.replace('.', '_')}" for version in COMMITS}
+    assert folders == {f"released_{version.replace('.', '_')}" for version in RELEASES}
