@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -40,17 +40,18 @@ async def read_board(bucket: Bucket) -> Sequence[SharedRun]:
     return merge_summaries(summaries.values())
 
 
-async def follow_board(bucket: Bucket) -> AsyncGenerator[Mapping[str, RunSummary], None]:
-    """The summaries by key once they are all there, and again after every change. Raises FleetUnreachable."""
+async def follow_board(bucket: Bucket) -> AsyncGenerator[dict[str, RunSummary], None]:
+    """The summaries by key once they are all there, and again after every change, what changed last at the
+    end. Raises FleetUnreachable."""
     summaries: dict[str, RunSummary] = {}
     is_whole = False
     async with aclosing(bucket.watch()) as values:
         async for value in values:
             summary = parse_summary(value.key, value.value) if value and value.value else None
-            if value and summary and (value.key in summaries or len(summaries) < MAX_ROWS):
-                summaries[value.key] = summary
-            elif value:
+            if value:
                 summaries.pop(value.key, None)
+            if value and summary and len(summaries) < MAX_ROWS:
+                summaries[value.key] = summary
             is_whole = is_whole or value is None
             if is_whole:
                 yield summaries

@@ -126,7 +126,7 @@ def test_no_claim_is_lost_or_had_twice_when_the_leader_and_then_another_is_kille
         async def kill_leader() -> None:
             killed.append(await fleet.leader())
             cluster.kill(killed[0])
-            assert await eventually(lambda: _is_served(fleet, 15.0))
+            assert await eventually(lambda: is_served(fleet, 15.0))
 
         async def kill_another() -> None:
             killed.append(await fleet.leader())
@@ -136,7 +136,7 @@ def test_no_claim_is_lost_or_had_twice_when_the_leader_and_then_another_is_kille
 
         async def restart() -> None:
             cluster.start(*killed)
-            assert await eventually(lambda: _is_served(fleet, 15.0))
+            assert await eventually(lambda: is_served(fleet, 15.0))
 
         await fleet.work(40, kill_leader, kill_another, restart)
         assert len({call.rival for call in fleet.history}) == len(fleet.rivals)
@@ -145,7 +145,7 @@ def test_no_claim_is_lost_or_had_twice_when_the_leader_and_then_another_is_kille
     play(cluster, scene)
 
 
-async def _is_served(fleet: Fleet, patience_s: float) -> bool:
+async def is_served(fleet: Fleet, patience_s: float) -> bool:
     try:
         await NatsBucket(fleet.observer, fleet.name, patience_s).lease("served", b"yes", 1)
     except FleetUnreachable:
