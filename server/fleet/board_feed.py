@@ -23,9 +23,20 @@ from ...orchestration.fleet.shared_board import (
     summary_key,
 )
 from .bucket import Bucket, FleetUnreachable
+from .connection import BOARD, LINK
+from .membership import FleetSetupError, membership_of
 
 _AGAIN_S = 5.0
 _log = logging.getLogger(__name__)
+
+
+def project_board(project: str) -> Sequence[SharedRun]:
+    """The board of a project, for threads. Raises FleetSetupError where this machine has not joined it,
+    FleetUnreachable where nobody answers."""
+    membership = membership_of(project)
+    if membership is None:
+        raise FleetSetupError(f"this machine has not joined {project}: phasekeeper fleet join URL")
+    return LINK.call(membership, BOARD, read_board)
 
 
 async def read_board(bucket: Bucket) -> Sequence[SharedRun]:

@@ -18,9 +18,9 @@ from ....orchestration.fleet.shared_board import SharedRun
 from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
 from ....orchestration.sanitize import plain
 from ...disk.decision_keys import fleet_path
-from ...fleet.board_feed import read_board
+from ...fleet.board_feed import project_board
 from ...fleet.bucket import Bucket, FleetUnreachable
-from ...fleet.connection import BOARD, CLAIMS, LINK
+from ...fleet.connection import CLAIMS, LINK
 from ...fleet.membership import (
     FleetSetupError,
     Membership,
@@ -235,10 +235,7 @@ def board(options: Namespace) -> int:
     if declared is None:
         raise UsageError("this root is of no project: `fleet: {project: ID}` in .phasekeeper/config.yaml")
     with _usage_errors():
-        membership = memberships().get(declared.project)
-        if membership is None:
-            raise UsageError(f"this machine has not joined {declared.project}: phasekeeper fleet join URL")
-        runs = LINK.call(membership, BOARD, read_board)
+        runs = project_board(declared.project)
     if options.json:
         shared = [{"run": run.run, "differs": run.differs, "clones": _clones(run)} for run in runs]
         print_json({"project": declared.project, "runs": shared})
