@@ -14,9 +14,10 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 from ...orchestration.fleet.shared_board import (
+    MAX_BOARD_BYTES,
     MAX_ROWS,
     RunSummary,
-    SharedRun,
+    SharedBoard,
     format_summary,
     merge_summaries,
     parse_summary,
@@ -30,7 +31,7 @@ _AGAIN_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-def project_board(project: str) -> Sequence[SharedRun]:
+def project_board(project: str) -> SharedBoard:
     """The board of a project, for threads. Raises FleetSetupError where this machine has not joined it,
     FleetUnreachable where nobody answers."""
     membership = membership_of(project)
@@ -39,16 +40,22 @@ def project_board(project: str) -> Sequence[SharedRun]:
     return LINK.call(membership, BOARD, read_board)
 
 
-async def read_board(bucket: Bucket) -> Sequence[SharedRun]:
-    """All runs of a project, of every clone; what is no summary is passed over. Raises FleetUnreachable."""
-    summaries: dict[str, RunSummary] = {}
+async def read_board(bucket: Bucket) -> SharedBoard:
+    """All runs of a project, of every clone. Raises FleetUnreachable."""
+    summaries: list[RunSummary] = []
+    unread = size = 0
     async with aclosing(bucket.watch()) as values:
         async for value in values:
-            if value is None or len(summaries) >= MAX_ROWS:
+            if value is None:
                 break
-            if value.value and (summary := parse_summary(value.key, value.value)):
-                summaries[value.key] = summary
-    return merge_summaries(summaries.values())
+            size += len(value.value)
+            has_room = size <= MAX_BOARD_BYTES and len(summaries) < MAX_ROWS
+            summary = parse_summary(value.key, value.value) if value.value and has_room else None
+            if summary:
+                summaries.append(summary)
+            elif value.value:
+                unread += 1
+    return SharedBoard(merge_summaries(summaries), unread)
 
 
 async def follow_board(bucket: Bucket) -> AsyncGenerator[dict[str, RunSummary], None]:

@@ -34,7 +34,7 @@ from .places import KeptPlace
 
 if TYPE_CHECKING:
     # One machine alone has nothing to do with it.
-    from ...orchestration.fleet.shared_board import SharedRun
+    from ...orchestration.fleet.shared_board import SharedBoard
 
 _OPEN = (
     "a person can open a folder to it: in the client's workspace, by starting `phasekeeper mcp` in it, "
@@ -149,7 +149,7 @@ class CallAccess:
         kept = self.client.open_roots.places.setdefault(tuple(roots), KeptPlace())
         return kept.current(boards)
 
-    async def fleet(self, place: RootRuns) -> Sequence[SharedRun]:
+    async def fleet(self, place: RootRuns) -> SharedBoard:
         declared = await asyncio.to_thread(lambda: Workspace(Path(place.root)).config.fleet)
         if declared is None:
             raise ToolRefused("this root is of no project that machines share; leave `fleet` out")

@@ -16,7 +16,7 @@ from .totals import RootTotals
 
 if TYPE_CHECKING:
     # One machine alone has nothing to do with it.
-    from ...orchestration.fleet.shared_board import SharedRun
+    from ...orchestration.fleet.shared_board import SharedBoard
 
 T = TypeVar("T")
 Outcome = Mapping[str, Any]
@@ -46,7 +46,7 @@ class Access(Protocol):
         """
         ...
 
-    async def fleet(self, place: RootRuns) -> Sequence[SharedRun]:
+    async def fleet(self, place: RootRuns) -> SharedBoard:
         """The runs of the root's project on every machine of its fleet."""
         ...
 

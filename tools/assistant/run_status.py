@@ -31,7 +31,7 @@ from .headers import head_of, head_of_root, progress_words, short_run
 
 if TYPE_CHECKING:
     # One machine alone has nothing to do with it.
-    from ...orchestration.fleet.shared_board import SharedRun
+    from ...orchestration.fleet.shared_board import SharedBoard, SharedRun
 
 _CHECKS = 4
 _TAIL, _SHUT_NAMED = 5, 3
@@ -76,11 +76,13 @@ def status(
     return builder.answer()
 
 
-def fleet_status(place: RootRuns, runs: Sequence[SharedRun], start: int = 0) -> Answer:
+def fleet_status(place: RootRuns, board: SharedBoard, start: int = 0) -> Answer:
     """The runs of a root's project in every clone, and where clones differ."""
     builder = AnswerBuilder(*head_of_root(place))
-    builder.fill("fleet", map(_shared_run, islice(runs, start, None)), start, len(runs))
-    if not runs:
+    if board.unread:
+        builder.put("note", note := f"{board.unread} entries of the board cannot be read", note)
+    builder.fill("fleet", map(_shared_run, islice(board.runs, start, None)), start, len(board.runs))
+    if not board.runs:
         builder.put("hint", hint := "no machine has told of a run of this project yet", hint)
     return builder.answer()
 

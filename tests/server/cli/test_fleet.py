@@ -131,6 +131,7 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
     [
         (("up", "--listen", "0.0.0.0"), "TLS"),
         (("up", "--member", "a/b"), "is no name of a member"),
+        (("up", "--member", "admin"), "choose another name"),
         (("join", "nats://192.0.2.1:4222", "--nkey", "member.nk"), "holds no key of a member"),
         (("join", "nats://127.0.0.1:4222"), "say who this machine is"),
         (("leave", "--project", "a b"), "is no name of a project"),

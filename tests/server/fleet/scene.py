@@ -28,7 +28,7 @@ from tests.server.fleet.nats_servers import Servers, connection_to
 from tests.server.servers import Home
 
 PROJECT, RUN = "library", "work/books"
-TASKS = [f"T{number:03}" for number in range(1, 9)]
+TASKS = [f"T{number:03}" for number in range(1, 8)]
 _BOUND_S = 60.0
 _LOOK_S = 0.2
 _DEFINITION = """\

@@ -50,7 +50,7 @@ def clone(root: Path, share: str) -> Path:
 
 def board_of(machines: Machines, name: str) -> Sequence[SharedRun]:
     try:
-        return LINK.call(machines.memberships[name], BOARD, read_board)
+        return LINK.call(machines.memberships[name], BOARD, read_board).runs
     except FleetUnreachable:
         return ()
 
