@@ -124,8 +124,9 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         assert bob.run("fleet", "leave").stdout == "left library\n"
         assert bob.run("fleet", "leave").stdout == "this machine takes no part in library\n"
     finally:
-        server.kill()
-        server.wait()
+        # Killed it would leave its own server behind.
+        server.terminate()
+        server.wait(20)
 
 
 @pytest.mark.parametrize(
