@@ -67,7 +67,7 @@ DIRECTIONS: dict[str, str] = {
     "server/lsp/session": "ENGINE disk workspace live lsp/view",
     "server/lsp/requests": "ENGINE TOOLS disk checks page workspace live lsp/view lsp/features lsp/session",
     "server/lsp": "live lsp/view lsp/features lsp/session lsp/requests",
-    "server/mcp": "ENGINE TOOLS disk checks fence workspace live",
+    "server/mcp": "ENGINE TOOLS disk fleet checks fence workspace live",
 }
 """Folder → what its modules may import beside the leaf modules of their own top folder.
 

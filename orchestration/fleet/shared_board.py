@@ -6,14 +6,14 @@ only where the project's configuration says so; the content of a file never does
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..result.values import Evaluation
 from .messages import Value, format_message, key_token, number_of, parse_message, text_of
 
-MAX_ROWS = 200_000
-"""Summaries of one project that are shown; the rest are counted."""
+MAX_ROWS, MAX_BOARD_BYTES = 200_000, 128 << 20
+"""Summaries of one project that are read, and their bytes; the rest are counted."""
 _MAX_QUESTIONS = 20
 _NUMBERS, _LISTS = ("done", "total"), ("questions", "asked")
 
@@ -55,6 +55,14 @@ class SharedRun(NamedTuple):
     def differs(self) -> bool:
         """True where two clones stand at another revision of the run."""
         return len({each.revision for each in self.clones}) > 1
+
+
+class SharedBoard(NamedTuple):
+    """The runs of a project by their paths. `unread` counts what stands on the board and is not among them:
+    what is no summary, and what is more than can be read."""
+
+    runs: tuple[SharedRun, ...] = ()
+    unread: int = 0
 
 
 def summary_of(
@@ -126,12 +134,13 @@ def parse_summary(key: str, raw: bytes) -> RunSummary | None:
     return summary if key == summary_key(summary.member, summary.clone, summary.run) else None
 
 
-def merge_summaries(summaries: Iterable[RunSummary]) -> Sequence[SharedRun]:
+def merge_summaries(summaries: Iterable[RunSummary]) -> tuple[SharedRun, ...]:
     """The runs of all clones by their paths."""
     by_run: dict[str, list[RunSummary]] = {}
     for each in summaries:
         by_run.setdefault(each.run, []).append(each)
-    return [SharedRun(run, tuple(sorted(clones, key=_clone_order))) for run, clones in sorted(by_run.items())]
+    runs = sorted(by_run.items())
+    return tuple(SharedRun(run, tuple(sorted(clones, key=_clone_order))) for run, clones in runs)
 
 
 def _clone_order(summary: RunSummary) -> tuple[str, str]:

@@ -9,48 +9,67 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
 
 from ...orchestration.fleet.shared_board import (
+    MAX_BOARD_BYTES,
     MAX_ROWS,
     RunSummary,
-    SharedRun,
+    SharedBoard,
     format_summary,
     merge_summaries,
     parse_summary,
     summary_key,
 )
 from .bucket import Bucket, FleetUnreachable
+from .connection import BOARD, LINK
+from .membership import FleetSetupError, membership_of
 
 _AGAIN_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-async def read_board(bucket: Bucket) -> Sequence[SharedRun]:
-    """All runs of a project, of every clone; what is no summary is passed over. Raises FleetUnreachable."""
-    summaries: dict[str, RunSummary] = {}
+def project_board(project: str) -> SharedBoard:
+    """The board of a project, for threads. Raises FleetSetupError where this machine has not joined it,
+    FleetUnreachable where nobody answers."""
+    membership = membership_of(project)
+    if membership is None:
+        raise FleetSetupError(f"this machine has not joined {project}: phasekeeper fleet join URL")
+    return LINK.call(membership, BOARD, read_board)
+
+
+async def read_board(bucket: Bucket) -> SharedBoard:
+    """All runs of a project, of every clone. Raises FleetUnreachable."""
+    summaries: list[RunSummary] = []
+    unread = size = 0
     async with aclosing(bucket.watch()) as values:
         async for value in values:
-            if value is None or len(summaries) >= MAX_ROWS:
+            if value is None:
                 break
-            if value.value and (summary := parse_summary(value.key, value.value)):
-                summaries[value.key] = summary
-    return merge_summaries(summaries.values())
+            size += len(value.value)
+            has_room = size <= MAX_BOARD_BYTES and len(summaries) < MAX_ROWS
+            summary = parse_summary(value.key, value.value) if value.value and has_room else None
+            if summary:
+                summaries.append(summary)
+            elif value.value:
+                unread += 1
+    return SharedBoard(merge_summaries(summaries), unread)
 
 
-async def follow_board(bucket: Bucket) -> AsyncGenerator[Mapping[str, RunSummary], None]:
-    """The summaries by key once they are all there, and again after every change. Raises FleetUnreachable."""
+async def follow_board(bucket: Bucket) -> AsyncGenerator[dict[str, RunSummary], None]:
+    """The summaries by key once they are all there, and again after every change, what changed last at the
+    end. Raises FleetUnreachable."""
     summaries: dict[str, RunSummary] = {}
     is_whole = False
     async with aclosing(bucket.watch()) as values:
         async for value in values:
             summary = parse_summary(value.key, value.value) if value and value.value else None
-            if value and summary and (value.key in summaries or len(summaries) < MAX_ROWS):
-                summaries[value.key] = summary
-            elif value:
+            if value:
                 summaries.pop(value.key, None)
+            if value and summary and len(summaries) < MAX_ROWS:
+                summaries[value.key] = summary
             is_whole = is_whole or value is None
             if is_whole:
                 yield summaries

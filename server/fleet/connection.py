@@ -22,6 +22,7 @@ from .membership import Membership, is_loopback
 
 CLAIMS, BOARD = "claims", "board"
 """The buckets of a project."""
+_SEED = "-----BEGIN USER NKEY SEED-----"
 _CONNECT_S = 2.0
 _CALL_S = 30.0
 _AGAIN_S = 5.0
@@ -39,7 +40,7 @@ async def connect(membership: Membership) -> Any:
     try:
         import nats
         import nats.errors
-        from nats.aio.client import RawCredentials
+        from nkeys import NkeysError
     except ImportError:
         raise FleetUnreachable("a fleet needs more: pip install 'phasekeeper[fleet]'") from None
 
@@ -54,29 +55,22 @@ async def connect(membership: Membership) -> Any:
             each_failed.set()
         _log.debug("fleet: %s", error)
 
-    options: dict[str, Any] = {}
-    if any(urlsplit(url).scheme == "tls" for url in membership.servers):
-        options["tls"] = ssl.create_default_context(cafile=membership.ca or None)
-    if membership.seed:
-        options["nkeys_seed_str"] = membership.seed
-    if membership.credentials:
-        options["user_credentials"] = RawCredentials(membership.credentials)
-    connecting = asyncio.ensure_future(
-        nats.connect(
-            list(membership.servers),
-            name=f"phasekeeper {membership.member}",
-            inbox_prefix=f"_INBOX.{membership.member}".encode(),
-            connect_timeout=int(_CONNECT_S),
-            allow_reconnect=True,
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=0.2,
-            ping_interval=5,
-            max_outstanding_pings=2,
-            error_cb=note,
-            **options,
-        )
-    )
     try:
+        connecting = asyncio.ensure_future(
+            nats.connect(
+                list(membership.servers),
+                name=f"phasekeeper {membership.member}",
+                inbox_prefix=f"_INBOX.{membership.member}".encode(),
+                connect_timeout=int(_CONNECT_S),
+                allow_reconnect=True,
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.2,
+                ping_interval=5,
+                max_outstanding_pings=2,
+                error_cb=note,
+                **_credentials(membership),
+            )
+        )
         # The client tries for ever, also once every server has refused.
         failing = asyncio.ensure_future(each_failed.wait())
         limit_s = _CONNECT_S * len(membership.servers)
@@ -86,11 +80,27 @@ async def connect(membership: Membership) -> Any:
             connecting.cancel()
             raise TimeoutError("no answer")
         connection = connecting.result()
-    except (nats.errors.Error, OSError, TimeoutError, ssl.SSLError, ValueError) as error:
+    except (nats.errors.Error, NkeysError, OSError, TimeoutError, ValueError) as error:
         said = str(errors[-1] if errors else error)
         raise FleetUnreachable(f"no server of {membership.project} answers: {said}") from error
     _keep_to_safe_servers(connection, membership)
     return connection
+
+
+def _credentials(membership: Membership) -> dict[str, Any]:
+    """The client's options that say who we are, and how we know the servers."""
+    from nats.aio.client import RawCredentials
+
+    options: dict[str, Any] = {}
+    if any(urlsplit(url).scheme == "tls" for url in membership.servers):
+        options["tls"] = ssl.create_default_context(cafile=membership.ca or None)
+    if membership.seed:
+        options["nkeys_seed_str"] = membership.seed
+    if membership.credentials:
+        if _SEED not in membership.credentials:
+            raise ValueError("the credentials hold no key")
+        options["user_credentials"] = RawCredentials(membership.credentials)
+    return options
 
 
 def _keep_to_safe_servers(connection: Any, membership: Membership) -> None:

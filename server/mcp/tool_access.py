@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...orchestration.definition.reader import InvalidWorkflow
 from ...orchestration.evaluation.trace import EvaluationTrace
@@ -31,6 +31,10 @@ from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .client import ClientSession, is_within
 from .places import KeptPlace
+
+if TYPE_CHECKING:
+    # One machine alone has nothing to do with it.
+    from ...orchestration.fleet.shared_board import SharedBoard
 
 _OPEN = (
     "a person can open a folder to it: in the client's workspace, by starting `phasekeeper mcp` in it, "
@@ -144,6 +148,19 @@ class CallAccess:
         boards = [self.engine.board(root) for root in roots]
         kept = self.client.open_roots.places.setdefault(tuple(roots), KeptPlace())
         return kept.current(boards)
+
+    async def fleet(self, place: RootRuns) -> SharedBoard:
+        declared = await asyncio.to_thread(lambda: Workspace(Path(place.root)).config.fleet)
+        if declared is None:
+            raise ToolRefused("this root is of no project that machines share; leave `fleet` out")
+        from ..fleet.board_feed import project_board  # late: one machine alone has none
+        from ..fleet.bucket import FleetUnreachable
+        from ..fleet.membership import FleetSetupError
+
+        try:
+            return await asyncio.to_thread(project_board, declared.project)
+        except (FleetSetupError, FleetUnreachable) as error:
+            raise ToolRefused(plain(str(error), 600)) from None
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         with refusals():

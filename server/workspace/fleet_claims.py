@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -98,9 +99,12 @@ class FleetClaims:
         return self._ask(partial(claim_register.take, claim=claim, ttl_s=whole_s, known=known)) or 0
 
     def give_back(self, task: str, token: str | None) -> SharedClaim | None:
-        """Free a task: the claim that ended. None for a token is a person. Raises FleetConflict."""
+        """Free a task: the claim that ended; None where there is none of that token's. None for a token is a
+        person, who frees whoever's claim it is."""
         claim = self._claim(task, "", key_of(token) if token else "")
-        return self._ask(partial(claim_register.give_back, claim=claim, by_person=token is None))
+        with suppress(FleetConflict):
+            return self._ask(partial(claim_register.give_back, claim=claim, by_person=token is None))
+        return None
 
     def claim_elsewhere(self, task: str) -> Claim | None:
         """Who has a task, for showing; None where nobody has it, or nobody can be asked."""

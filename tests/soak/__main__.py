@@ -1,4 +1,4 @@
-"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1, or haul --minutes 120."""
+"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1, haul --minutes 120, fleet --rounds 20."""
 
 from __future__ import annotations
 
@@ -34,9 +34,17 @@ def main() -> int:
     haul.add_argument("--seed", type=int, default=1)
     haul.add_argument("--fault", choices=(*ON_FILES, *ON_SERVERS), help="this one in each round")
     haul.add_argument("--writes", type=int, default=40, help="acknowledged in a round, at least")
+    fleet = parts.add_parser("fleet", help="machines that share claims, while their servers fail")
+    fleet.add_argument("--rounds", type=int, default=20)
+    fleet.add_argument("--seed", type=int, default=1)
     arguments = options.parse_args()
     if arguments.part == "haul":
         return _haul(arguments)
+    if arguments.part == "fleet":
+        from tests.soak.fleet import play_rounds
+
+        play_rounds(arguments.rounds, arguments.seed)
+        return 0
     with tempfile.TemporaryDirectory(prefix="phasekeeper-soak-") as folder:
         os.environ["XDG_STATE_HOME"] = f"{folder}/state"
         return asyncio.run(_storm(Path(folder).resolve(), arguments.rounds, arguments.seed))

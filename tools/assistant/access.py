@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim
@@ -13,6 +13,10 @@ from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
 from ..run_names import NoSuchRun, find_run, name_in_root
 from .totals import RootTotals
+
+if TYPE_CHECKING:
+    # One machine alone has nothing to do with it.
+    from ...orchestration.fleet.shared_board import SharedBoard
 
 T = TypeVar("T")
 Outcome = Mapping[str, Any]
@@ -40,6 +44,10 @@ class Access(Protocol):
 
         They are as their files are now; if a run is named as `select_run` takes it, that one surely is.
         """
+        ...
+
+    async def fleet(self, place: RootRuns) -> SharedBoard:
+        """The runs of the root's project on every machine of its fleet."""
         ...
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:

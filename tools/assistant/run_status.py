@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...orchestration.evaluation.trace import Permission
 from ...orchestration.result.values import Evaluation, GateState
@@ -29,6 +29,10 @@ from .answer import (
 )
 from .headers import head_of, head_of_root, progress_words, short_run
 
+if TYPE_CHECKING:
+    # One machine alone has nothing to do with it.
+    from ...orchestration.fleet.shared_board import SharedBoard, SharedRun
+
 _CHECKS = 4
 _TAIL, _SHUT_NAMED = 5, 3
 STILL_RUNNING = "the checks still run; wait_for_change tells when there is a result, or ask again"
@@ -44,6 +48,10 @@ def how_to_start(workflows: Sequence[str]) -> str:
     known = ", ".join(plain(name, 60) for name in workflows[:_WORKFLOWS]) or "none that can be started"
     call = 'report(step="start", outcome="ok", workflow=WORKFLOW, name=NAME, summary=TITLE)'
     return f"no run was found; {call} starts one; WORKFLOW is one of: {known}"
+
+
+_CLONE = ("status", "phase", "next", "revision", "commit", "at")
+_MOST_CLONES = 5
 
 
 def status(
@@ -66,6 +74,32 @@ def status(
     if not place.runs:
         builder.put("hint", hint := how_to_start(workflows), hint)
     return builder.answer()
+
+
+def fleet_status(place: RootRuns, board: SharedBoard, start: int = 0) -> Answer:
+    """The runs of a root's project in every clone, and where clones differ."""
+    builder = AnswerBuilder(*head_of_root(place))
+    if board.unread:
+        builder.put("note", note := f"{board.unread} entries of the board cannot be read", note)
+    builder.fill("fleet", map(_shared_run, islice(board.runs, start, None)), start, len(board.runs))
+    if not board.runs:
+        builder.put("hint", hint := "no machine has told of a run of this project yet", hint)
+    return builder.answer()
+
+
+def _shared_run(run: SharedRun) -> tuple[dict[str, Any], str]:
+    clones = [
+        {
+            "member": plain(clone.member, 40),
+            **{name: plain(getattr(clone, name), 60) for name in _CLONE},
+            "done": f"{clone.done} of {clone.total}" if clone.total >= 0 else "",
+        }
+        for clone in run.clones[:_MOST_CLONES]
+    ]
+    data = {"run": short_run(run.run), "differs": run.differs, "clones": clones}
+    words = "; ".join(f"{each['member']}: {each['status']}, phase {each['phase']}" for each in clones)
+    more = f"; and {len(run.clones) - _MOST_CLONES} more" if len(run.clones) > _MOST_CLONES else ""
+    return data, f"- {data['run']}: {words}{more}{' (clones differ)' if run.differs else ''}"
 
 
 def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:

@@ -29,7 +29,7 @@ from .headers import head_of, head_of_root
 from .next_step import claims_words
 from .next_step import next_step as next_step_of
 from .questions import open_questions
-from .run_status import checks_to_run, gates, permission, status
+from .run_status import checks_to_run, fleet_status, gates, permission, status
 
 CLAIM_S = 3600
 """A claim made with the next step lasts so many seconds; asking again renews it."""
@@ -60,6 +60,7 @@ class OfRoot(Arguments):
 
 
 class Status(OfRoot):
+    fleet: Annotated[bool, Field(description="on all machines")] = False
     filter: Annotated[str, Field(description=f"words, {' '.join(STATES)}", max_length=200)] = ""
 
 
@@ -117,6 +118,8 @@ class WaitForChange(OfRun):
 
 async def run_status(access: Access, asked_for: Status) -> Answer:
     place = await access.place(asked_for.root)
+    if asked_for.fleet:
+        return fleet_status(place, await access.fleet(place), asked_for.start)
     workflows = () if place.runs else await access.workflows(place)
     try:
         return status(place, asked_for.start, place.note, asked_for.filter, workflows)

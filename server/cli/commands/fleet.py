@@ -18,9 +18,9 @@ from ....orchestration.fleet.shared_board import SharedRun
 from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
 from ....orchestration.sanitize import plain
 from ...disk.decision_keys import fleet_path
-from ...fleet.board_feed import read_board
+from ...fleet.board_feed import project_board
 from ...fleet.bucket import Bucket, FleetUnreachable
-from ...fleet.connection import BOARD, CLAIMS, LINK
+from ...fleet.connection import CLAIMS, LINK
 from ...fleet.membership import (
     FleetSetupError,
     Membership,
@@ -29,7 +29,7 @@ from ...fleet.membership import (
     require_name,
     save_membership,
 )
-from ...fleet.server_process import Listen, ServerProcess, add_member, create_buckets, read_seed
+from ...fleet.server_process import ADMIN, Listen, ServerProcess, add_member, create_buckets, read_seed
 from ...terminal.lines import COMMAND, Line, Part, print_lines
 from ...workspace.roots import UsageError
 from ..output import OK, REFUSED, print_json
@@ -56,7 +56,9 @@ def up(options: Namespace) -> int:
         project = _project(options)
         own = options.who or _host_name()
         files = {name: add_member(project, name) for name in dict.fromkeys((own, *(options.member or ())))}
-        add_member(project, "admin")
+        if ADMIN in files:
+            raise UsageError(f"{ADMIN} is who makes the buckets; choose another name for a machine")
+        add_member(project, ADMIN)
         certificate, key, ca = map(_absolute, (options.tls_cert, options.tls_key, options.ca))
         listen = Listen(options.listen, options.port, certificate, key)
         server = ServerProcess(listen)
@@ -235,17 +237,16 @@ def board(options: Namespace) -> int:
     if declared is None:
         raise UsageError("this root is of no project: `fleet: {project: ID}` in .phasekeeper/config.yaml")
     with _usage_errors():
-        membership = memberships().get(declared.project)
-        if membership is None:
-            raise UsageError(f"this machine has not joined {declared.project}: phasekeeper fleet join URL")
-        runs = LINK.call(membership, BOARD, read_board)
+        runs, unread = project_board(declared.project)
     if options.json:
         shared = [{"run": run.run, "differs": run.differs, "clones": _clones(run)} for run in runs]
-        print_json({"project": declared.project, "runs": shared})
+        print_json({"project": declared.project, "runs": shared, "unread": unread})
     else:
         print_lines(line for run in runs for line in _board_lines(run))
         if not runs:
             print_lines([[Part("no machine has told of a run yet; a server does while it watches the root")]])
+        if unread:
+            print_lines([[Part(f"and {unread} entries that cannot be read", "warn")]])
     return OK
 
 

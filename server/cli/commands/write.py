@@ -194,11 +194,16 @@ def claim(options: Namespace) -> PreparedWrite:
 
     def carry_out() -> int:
         claimed, token = apply.claim(run.workspace, run.match.run, *named)
+        fence = {"fence": claimed.fence} if run.workspace.config.fleet else {}
         if options.json:
-            print_json({"run": run.match.run, **as_json(claimed), "token": token})
+            print_json({"run": run.match.run, **as_json(claimed), **fence, "token": token})
         else:
             said = f"{claimed.task} is yours until {claimed.until}; token {token}"
             print_lines([[Part(said, "good")]])
+        if fence and not claimed.fence:
+            print_errors(
+                ["on this machine alone: its fleet was not asked; `phasekeeper fleet status` says why"]
+            )
         return OK
 
     return PreparedWrite(run.workspace.root, run.match.run, carry_out, _look_at_claims(options, run))

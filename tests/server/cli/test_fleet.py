@@ -109,7 +109,7 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         assert (joined.returncode, joined.stderr) == (0, "")
         assert joined.stdout.startswith("joined library as bob; 0 claims are alive there")
         claimed = ann.run("claim", RUN, "f-01", "--as", "ann")
-        assert claimed.returncode == 0, claimed.stderr
+        assert (claimed.returncode, claimed.stderr) == (0, "")
         refused = bob.run("claim", RUN, "f-01", "--as", "bob")
         assert refused.returncode == 1
         assert refused.stderr.startswith("phasekeeper: f-01 is claimed by ann on ann until ")
@@ -119,11 +119,14 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0
         assert "work goes on as on one machine" in bob.run("fleet", "status").stdout
+        alone = bob.run("claim", RUN, "f-02", "--as", "bob")
+        assert alone.returncode == 0 and "on this machine alone" in alone.stderr
         assert bob.run("fleet", "leave").stdout == "left library\n"
         assert bob.run("fleet", "leave").stdout == "this machine takes no part in library\n"
     finally:
-        server.kill()
-        server.wait()
+        # Killed it would leave its own server behind.
+        server.terminate()
+        server.wait(20)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +134,7 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
     [
         (("up", "--listen", "0.0.0.0"), "TLS"),
         (("up", "--member", "a/b"), "is no name of a member"),
+        (("up", "--member", "admin"), "choose another name"),
         (("join", "nats://192.0.2.1:4222", "--nkey", "member.nk"), "holds no key of a member"),
         (("join", "nats://127.0.0.1:4222"), "say who this machine is"),
         (("leave", "--project", "a b"), "is no name of a project"),

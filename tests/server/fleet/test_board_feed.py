@@ -48,7 +48,7 @@ async def told(bucket: MemoryBucket, wanted: dict[str, str]) -> None:
     """Return once the board has these runs in these phases."""
     runs: dict[str, str] = {}
     for _ in range(_BOUND):
-        runs = {run.run: run.clones[0].phase for run in await read_board(bucket)}
+        runs = {run.run: run.clones[0].phase for run in (await read_board(bucket)).runs}
         if runs == wanted:
             return
         await asyncio.sleep(0)
@@ -138,6 +138,7 @@ def test_what_others_write_there_is_no_row() -> None:
         await bucket.create("eve.c.forged", forged)
         feed.update([summary("b")])
         await told(bucket, {"b": "4a"})
+        assert (await read_board(bucket)).unread == 5
 
     play(scene)
 
@@ -170,7 +171,10 @@ def test_the_board_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         feed.update([summary(f"run-{number}") for number in range(5)])
         while bucket.written < 5:
             await asyncio.sleep(0)
-        assert len(await read_board(bucket)) == 3
+        board = await read_board(bucket)
+        assert (len(board.runs), board.unread) == (3, 2)
+        monkeypatch.setattr(board_feed, "MAX_BOARD_BYTES", 1)
+        assert await read_board(bucket) == ((), 5)
         followed = follow_board(bucket)
         assert len(await phases(followed)) == 3
         await followed.aclose()

@@ -126,7 +126,7 @@ def test_no_claim_is_lost_or_had_twice_when_the_leader_and_then_another_is_kille
         async def kill_leader() -> None:
             killed.append(await fleet.leader())
             cluster.kill(killed[0])
-            assert await eventually(lambda: _is_served(fleet, 15.0))
+            assert await eventually(lambda: is_served(fleet, 15.0))
 
         async def kill_another() -> None:
             killed.append(await fleet.leader())
@@ -136,16 +136,16 @@ def test_no_claim_is_lost_or_had_twice_when_the_leader_and_then_another_is_kille
 
         async def restart() -> None:
             cluster.start(*killed)
-            assert await eventually(lambda: _is_served(fleet, 15.0))
+            assert await eventually(lambda: is_served(fleet, 15.0))
 
-        await fleet.work(40, kill_leader, kill_another, restart)
+        await fleet.work(30, kill_leader, kill_another, restart)
         assert len({call.rival for call in fleet.history}) == len(fleet.rivals)
         assert await fleet.bucket.get("never") is None
 
     play(cluster, scene)
 
 
-async def _is_served(fleet: Fleet, patience_s: float) -> bool:
+async def is_served(fleet: Fleet, patience_s: float) -> bool:
     try:
         await NatsBucket(fleet.observer, fleet.name, patience_s).lease("served", b"yes", 1)
     except FleetUnreachable:
@@ -167,7 +167,7 @@ def test_one_who_is_cut_off_and_comes_back_breaks_nothing_and_sees_all(cluster: 
         for line in fleet.lines:
             line.mend()
         assert await eventually(lambda: _is_stale(lonely, "f-00", cut_token))
-        await fleet.work(15)
+        await fleet.work(8)
 
     play(cluster, scene, seed=3)
 
@@ -193,7 +193,7 @@ async def _is_stale(rival: Rival, task: str, token: int) -> bool:
 
 def test_messages_that_come_twice_and_late_change_nothing(cluster: Servers) -> None:
     async def scene(fleet: Fleet) -> None:
-        await fleet.work(25)
+        await fleet.work(12)
         published = [frame for line in fleet.lines for frame in line.published]
         assert len(published) > 10
 

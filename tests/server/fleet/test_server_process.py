@@ -103,6 +103,14 @@ def test_a_key_that_the_server_does_not_know_is_refused(machines: Machines, tmp_
         asyncio.run(connect(stranger._replace(seed="")))
 
 
+def test_a_membership_that_cannot_be_used_reaches_nobody(machines: Machines, tmp_path: Path) -> None:
+    mine = machines.memberships["ann"]
+    broken = (mine._replace(seed="SUnone"), mine._replace(servers=("tls://127.0.0.1:1",), ca="/missing.pem"))
+    for membership in (*broken, mine._replace(credentials="none", seed="")):
+        with pytest.raises(FleetUnreachable, match="answers"):
+            asyncio.run(connect(membership))
+
+
 def test_all_that_is_kept_is_the_users_alone(machines: Machines) -> None:
     with machines.on("host"):
         kept = [path for path in folder().rglob("*") if path.suffix in (".nk", ".conf")]

@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from phasekeeper.server.fleet.connection import BOARD, LINK
 from phasekeeper.server.hub.hub import Hub
 
 from tests.server.fleet.machines import PROJECT, Machines
+from tests.server.mcp.rig import Rig, call, text
 from tests.server.workspace.test_apply import DEFINITION, PLAN
 
 RUN = "work/one"
@@ -26,7 +28,7 @@ _LOOK_S = 0.02
 
 
 def clone(root: Path, share: str) -> Path:
-    for path, text in {
+    for path, content in {
         ".phasekeeper/workflows/planned.yaml": DEFINITION,
         ".phasekeeper/config.yaml": _CONFIGURATION.format(PROJECT, share),
         f"{RUN}/PLAN.md": PLAN,
@@ -34,7 +36,7 @@ def clone(root: Path, share: str) -> Path:
         f"{RUN}/02-b.md": "# A task\n",
     }.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+        (root / path).write_text(content, encoding="utf-8")
     who = {
         "GIT_AUTHOR_NAME": "a",
         "GIT_AUTHOR_EMAIL": "a@b",
@@ -48,7 +50,7 @@ def clone(root: Path, share: str) -> Path:
 
 def board_of(machines: Machines, name: str) -> Sequence[SharedRun]:
     try:
-        return LINK.call(machines.memberships[name], BOARD, read_board)
+        return LINK.call(machines.memberships[name], BOARD, read_board).runs
     except FleetUnreachable:
         return ()
 
@@ -86,6 +88,8 @@ def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> N
             await hubs["ann"].engine.act(roots["ann"], RUN, wanted)
         after = await eventually(machines, "bob", {"ann": "wait", "bob": "stay do"})
         assert after.differs
+        with machines.on("bob"):
+            await _assistant_sees(hubs["bob"], roots["bob"])
         for hub in hubs.values():
             await hub.stop()
 
@@ -93,6 +97,19 @@ def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> N
         asyncio.run(scene())
     finally:
         machines.stop()
+
+
+async def _assistant_sees(hub: Hub, root: Path) -> None:
+    """An assistant's `status` with `fleet` shows both clones, and that they differ."""
+    async with AsyncExitStack() as stack, Rig(hub.engine, stack).client(root) as client:
+        answer = await call(client, "status", fleet=True)
+        (run,) = answer["fleet"]
+        assert (run["run"], run["differs"]) == (RUN, True)
+        assert [(each["member"], each["phase"]) for each in run["clones"]] == [("ann", "mend"), ("bob", "do")]
+        assert (
+            "work/one: ann: waiting_human, phase mend; bob: active, phase do (clones differ)"
+            in await text(client, "status", fleet=True)
+        )
 
 
 def test_a_machine_that_joined_nothing_shares_nothing(

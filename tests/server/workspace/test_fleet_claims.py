@@ -177,6 +177,20 @@ def test_what_was_reported_is_done_again_by_nobody_who_has_not_got_it(clones: Cl
     assert clones.claim("bob", "f-01")
 
 
+def test_who_gives_back_by_a_token_takes_nothing_from_whoever_has_the_task_by_now(clones: Clones) -> None:
+    token = clones.claim("ann", "f-01")
+    assert not clones.release("bob", "f-01", "another token")
+    with pytest.raises(FleetConflict, match="is claimed by ann"):
+        clones.claim("bob", "f-01")
+    clones.report("ann", "f-01", token)
+    clones.release("ann", "f-01", token)
+    with pytest.raises(FleetConflict, match="was reported ok by ann"):
+        clones.claim("bob", "f-01")
+    # A person frees whatever it is.
+    assert clones.release("bob", "f-01")
+    assert clones.claim("bob", "f-01")
+
+
 def test_a_report_that_is_refused_leaves_the_claim_as_it_was(clones: Clones) -> None:
     token = clones.claim("ann", "f-01")
     wanted = Command("report", "nought", "ok", tasks=("f-01",), actor="ann")
