@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
@@ -208,9 +209,8 @@ def _who_decides(trace: EvaluationTrace, step: str) -> str:
     if not questions:
         return f"{step} is ended by a person: {trace.evaluation.status_reason}"
     asked = questions[0]
-    options = " or ".join(option.id for option in asked.options)
-    how = f"`phasekeeper answer {run} {asked.id} OPTION --reason WHY`, OPTION being {options}"
-    return f"{step} is ended by a person, who is asked {asked.question!r} and answers by {how}"
+    how = shlex.join(["phasekeeper", "answer", run or ".", asked.id])
+    return f"{step} is ended by a person, who is asked {asked.question!r} and answers by `{how}`"
 
 
 def _raise_record(trace: EvaluationTrace, command: Command) -> Record:

@@ -130,7 +130,7 @@ def test_approve_is_the_first_option_of_the_acceptance(drive: Drive) -> None:
 def test_a_decision_file_counts_once_a_person_signed_it(drive: Drive) -> None:
     _at_acceptance(drive)
     drive.write(DECISION, {"verdict": "accepted", "reasons": ["fine"]})
-    assert f"`phasekeeper approve {RUN}`" in drive.refused("report", "T1", "accept", "ok")
+    assert f"`phasekeeper answer {RUN} acceptance`" in drive.refused("report", "T1", "accept", "ok")
     result = drive.decide("approve", "T1", "--reason", "looked at it")
     assert (result.code, '"reasons": [' in result.err) == (0, True)
     assert drive.json(DECISION) == {"verdict": "accepted", "reasons": ["fine"]}

@@ -86,7 +86,10 @@ def test_a_report_out_of_turn_says_why_and_whose_turn_it_is(drive: Drive) -> Non
 def test_data_of_a_report_comes_from_a_file_or_from_standard_input(drive: Drive) -> None:
     run = drive.start("skill-tuning", "S1")
     step = drive.suggestion(run)[1] or ""
-    updates = '{"stateUpdates": {"target_skill.name": "x", "max_iterations": 9}}'
+    updates = (
+        '{"stateUpdates": {"target_skill.name": "x", "target_skill.path": "skills/x", '
+        '"user_issue_description": "slow", "max_iterations": 9}}'
+    )
     told = drive.do("report", run, step, "ok", "--data", "-", stdin=updates).out
     assert drive.json(f"{run}/state.json")["target_skill"]["name"] == "x"
     assert f"recorded: {step} ok; left out: the report of {step}" in told and "max_iterations" in told
