@@ -182,7 +182,10 @@ def implemented(root: Path) -> None:
     put(root / "work.py", "")
     make("report", "M1", "4a", "complete", "--task", "f-02", "--summary", "wrote work.py")
     text = root / "4b.md"
-    put(text, "# Phase Quality Gate\n\n**PHASE GATE STATUS**: PASS\n\nLooked at all of it.\n")
+    table = (
+        "| Task | Criterion | Status |\n|---|---|---|\n| f-01 | it runs | met |\n| f-02 | it runs | met |\n"
+    )
+    put(text, f"# Phase Quality Gate\n\n**PHASE GATE STATUS**: PASS\n\nLooked at all of it.\n\n{table}")
     make("report", "M1", "4b", "pass", "--report", str(text))
     text.unlink()
 

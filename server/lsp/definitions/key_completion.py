@@ -104,6 +104,7 @@ _MEANING: Mapping[str, str] = {
     "folder": "a folder: it is a run, or a run has its name", "file": "a file is a run, or its parts are",
     "plan": "as its plan, its state or its start says",
     "open": "it may do all", "closed": "it may do nothing that it asks for",
+    "ids": "ids and states alone", "full": "titles, reasons and questions too",
 }  # fmt: skip
 
 
