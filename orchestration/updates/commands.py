@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
@@ -209,7 +208,7 @@ def _who_decides(trace: EvaluationTrace, step: str) -> str:
     if not questions:
         return f"{step} is ended by a person: {trace.evaluation.status_reason}"
     asked = questions[0]
-    how = shlex.join(["phasekeeper", "answer", run or ".", asked.id])
+    how = f"phasekeeper answer {run or '.'} {asked.id}"
     return f"{step} is ended by a person, who is asked {asked.question!r} and answers by `{how}`"
 
 
