@@ -50,6 +50,7 @@ STEP_DATA = {
     "components": [{"id": "c1", "artifact_path": "docs/c1.md"}, {"id": "c2", "artifact_path": "docs/c2.md"}],
     "title": "Fixes",
     "tasks": [{"title": "Mend it"}],
+    "stateUpdates": {"target_skill.name": "book-finder", "user_issue_description": "it finds old editions"},
 }
 """What some steps of the five workflows need beside their outcome."""
 PEOPLE = st.sampled_from(["ann", "bob"])
