@@ -37,6 +37,8 @@ _NOTHING = Grounds()
 _DECIDED, _RECORDED, _REPORTED = map(Grounds, (Basis.DECIDED, Basis.RECORDED, Basis.REPORTED))
 
 
+EXIT = "exit"
+"""The outcome of a report that the user wants the run to end (seed 003, user_exit)."""
 _ENDS: Mapping[str, str] = {
     RunStatus.COMPLETE: "complete",
     RunStatus.FAILED: "failed",
@@ -45,14 +47,15 @@ _ENDS: Mapping[str, str] = {
 }
 
 
-def end_phrase(facts: RunFacts, status: RunStatus) -> str:
-    """How the run ended; that its user wanted so is nobody's word but that of who reported it."""
+def end_phrase(facts: RunFacts, status: RunStatus, phase: str) -> str:
+    """How the run ended in a phase; that its user wanted so is nobody's word but that of who recorded it."""
     newest = facts.newest_record((RecordKind.REPORT, RecordKind.OVERRIDE, RecordKind.ANSWER))
-    if status is not RunStatus.EXITED or newest is None:
-        return f"the run is {_ENDS[status]}"
-    if newest["kind"] != RecordKind.REPORT:
-        return "the run was ended by a person"
-    return f"the run is ended: {newest['actor'] or 'an agent'} reported that its user wants so"
+    if status is RunStatus.EXITED and newest is not None:
+        if newest["kind"] == RecordKind.OVERRIDE and newest["next"] == phase:
+            return "the run was ended by a person"
+        if newest["kind"] == RecordKind.REPORT and newest["outcome"] == EXIT:
+            return f"the run is ended: {newest['actor'] or 'an agent'} reported that its user wants so"
+    return f"the run is {_ENDS[status]}"
 
 
 class BasisCollector:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..definition.inputs import Brings
@@ -27,8 +28,8 @@ from .facts import RunFacts
 
 # Of the words of a report, so many that look like paths are looked up.
 _MOST_WORDS = 100
-# Of the tasks that a text leaves out, so many are named.
-_MOST_TASKS = 8
+# Of the tasks that a text leaves out, and of the files that are not there, so many are named.
+_MOST_NAMED = 8
 _PATH = re.compile(r"[\w@+~-]*(?:[./][\w@+~-]+)+")
 _HOST = r"https://[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?)*(?::\d{1,5})?"
 _ADDRESS = re.compile(rf"{_HOST}/[^\s<>]+")
@@ -139,26 +140,22 @@ def _task_ids(context: Context, wanted: Expression) -> Iterator[str]:
 
 def _of_tasks(facts: RunFacts, brings: Brings, context: Context, delivery: Delivery) -> Iterator[Requirement]:
     """That the text speaks of each task at hand, where it has to."""
-    forms = list(facts.workflow.reports.read.values())
-    for wanted, said in (
-        (brings.criteria, "its text says of each task in a row of its own whether a criterion is met"),
-        (brings.mentions, "its text names each failing task with its cause"),
+    forms, plan = list(facts.workflow.reports.read.values()), facts.snapshot.plan
+    criteria = "its text says of each task in a row of its own whether a criterion is met"
+    mentions = "its text names each failing task with its cause"
+    for wanted, said, names_in in (
+        (brings.criteria, criteria, partial(judged_names, forms=forms)),
+        (brings.mentions, mentions, names_mentioned),
     ):
         if wanted is None:
             continue
         if error := context.items(wanted).error:
             yield Requirement(RequirementKind.REPORT, f"{said} ({error})", met=False)
-        names = (
-            judged_names(delivery.text, forms)
-            if wanted is brings.criteria
-            else names_mentioned(delivery.text)
-        )
-        plan = facts.snapshot.plan
-        spoken_of = {resolve(plan, name) for name in names} if plan else set()
+        spoken_of = {resolve(plan, name) for name in names_in(delivery.text)} if plan else set()
         missing = [task for task in _task_ids(context, wanted) if task not in spoken_of]
         if missing:
-            more = f" and {len(missing) - _MOST_TASKS} more" if len(missing) > _MOST_TASKS else ""
-            named = f"{', '.join(missing[:_MOST_TASKS])}{more}"
+            more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+            named = f"{', '.join(missing[:_MOST_NAMED])}{more}"
             yield Requirement(RequirementKind.REPORT, f"{said}; it does not of {named}", met=False)
 
 
@@ -223,10 +220,10 @@ def _of_files(
             yield Requirement(kind, f"the files that it must come with can be told ({error})", met=False)
     if _names_files(brings, context):
         text = 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
-        if lost := [*_missing_files(facts, delivery)]:
-            text += f"; not there: {', '.join(lost)}"
         if not (files.there or files.absent or files.named):
-            yield Requirement(RequirementKind.NAMED, text, met=None if delivery.is_draft else False)
+            lost = ", ".join(_missing_files(facts, delivery))
+            said = f"{text}; not there: {lost}" if lost else text
+            yield Requirement(RequirementKind.NAMED, said, met=None if delivery.is_draft else False)
         elif delivery.is_draft and _declare_unequally(brings, context):
             yield Requirement(RequirementKind.NAMED, f"where its task declares no file, {text}")
 
@@ -335,9 +332,9 @@ def _named_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
 
 
 def _missing_files(facts: RunFacts, delivery: Delivery) -> Iterator[str]:
-    """The files that the data of a report names and that do not exist."""
+    """Files that the data of a report names first and that do not exist."""
     listed = delivery.data.get("files")
-    for name in listed if isinstance(listed, list) else ():
+    for name in listed[:_MOST_NAMED] if isinstance(listed, list) else ():
         path = join("", name.lstrip("/")) if isinstance(name, str) else ""
         if path and not facts.snapshot.reader.read(path).exists:
             yield path

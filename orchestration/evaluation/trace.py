@@ -111,7 +111,8 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
 
 def may_jump(workflow: Workflow) -> bool:
     """True if reports may name the phase to go to: a rule leads wherever `report.next` says (seed 001)."""
-    return any("report.next" in rule.to.source for rule in workflow.before if rule.to)
+    named = (each for rule in workflow.before if rule.to for each in rule.to.expressions)
+    return any(("report", "next") in each.paths for each in named)
 
 
 # ---- files of steps

@@ -68,9 +68,7 @@ def _by(run: ExpressionRun, items: Items, path: str) -> list | TaskSet:
     if type(items) is TaskSet and (not items.items or path in items.items[0]):
         # What the plan itself says of its tasks orders any number of them.
         run.take(len(items.items) * len(path))
-        # To a guard it is a list.
-        ordered: Any = items.with_items(sorted(items.items, key=_field_rank(items.items, path)))
-        return ordered
+        return items.with_items(sorted(items.items, key=_field_rank(items.items, path)))
     items = values.as_list(items, "by")
     values.weigh(run, items)
     run.take(len(items) * len(path))

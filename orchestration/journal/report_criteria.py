@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..markdown import document as markdown
-from ..markdown.document import MarkdownDocument
 from ..markdown.inline_text import name_of, strip_markup
 from ..markdown.tables import Table, tables
 from .report_forms import ReportForm
@@ -31,20 +30,23 @@ def judged_names(text: str, forms: Sequence[ReportForm]) -> Iterator[str]:
     """The names of tasks, as written, of which a text says that a criterion is met or is not."""
     document = markdown.read(text)
     columns = {name_of(name) for form in forms for name in form.criteria}
+    headings, number = document.headings, 0
     for table in tables(document):
-        yield from _names_in_table(document, table, columns)
+        while number < len(headings) and headings[number].span.line < table.span.line:
+            number += 1
+        above = strip_markup(headings[number - 1].text) if number else ""
+        yield from _names_in_table(table, columns, above)
     for _, line in markdown.unquoted_lines(document):
         match = _LINE.match(strip_markup(line)) if line.lstrip()[:1] != "|" else None
         if match and is_met(re.split("[,;(]", match[2])[0].strip(" .")) is not None:
             yield match[1].strip("`")
 
 
-def _names_in_table(document: MarkdownDocument, table: Table, columns: set[str]) -> Iterator[str]:
+def _names_in_table(table: Table, columns: set[str], heading: str) -> Iterator[str]:
     titles = [name_of(cell.text) for cell in table.header]
     verdicts = [index for index, title in enumerate(titles) if title in columns]
     own = next((index for index, title in enumerate(titles) if title.startswith("task")), None)
-    above = [h for h in document.headings if h.span.line < table.span.line]
-    named_above = _NAME.findall(strip_markup(above[-1].text)) if above else []
+    named_above = _NAME.findall(heading)
     for row in table.rows if verdicts else ():
         cells = [strip_markup(cell.text) for cell in row.cells()]
         if any(index < len(cells) and is_met(cells[index]) is not None for index in verdicts):

@@ -55,7 +55,7 @@ def with_staleness(
         )
         if not known and (verdict.path, digest) in outdated:
             # Who only touches it has judged nothing anew.
-            changed = changed or next(each.path for each, _ in judged)
+            changed = changed or next((each.path for each, _ in judged), verdict.path)
         if changed:
             message = f"{changed} changed after this was made; make it again"
             reader.add_finding(verdict.path, "artifact-stale", message, Span(0, 0, 0, 1))

@@ -192,6 +192,13 @@ def test_a_waiver_and_what_it_covered_are_said_to_the_end() -> None:
     assert any(said in message for message in run.messages("phase-skipped"))
 
 
+def test_a_waiver_of_one_stage_says_nothing_of_the_gates_of_the_next() -> None:
+    run = plan_run("x ", "  ").report("4a", "complete", "02").report("4b", "fail", "02").override("4c")
+    assert [run.gate(gate) for gate in "23"] == ["waived"] * 2
+    run.report("4c", "ok")
+    assert (run.standing, [run.gate(gate) for gate in "23"]) == ("active stay 4a", ["not-reached"] * 2)
+
+
 def test_a_gate_that_passed_after_a_waiver_is_waived_no_more() -> None:
     run = approved(" ").report("4a", "complete", "01").report("4b", "fail").override("4c").override("4b")
     run.report("4b", "pass").report("4c", "ok")

@@ -7,7 +7,7 @@ from phasekeeper.orchestration.evaluation.trace import check_action
 from phasekeeper.orchestration.states import RunStatus
 
 from tests.verdicts.runs import Run, built_in, plan_run
-from tests.verdicts.test_report_writes import loop, tuning
+from tests.verdicts.test_report_writes import loop, state_of, tuning
 
 AT = ".ai-tools-chain/tasks/t"
 DIFF = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-OLD = 1\n+NEW = {1}\n"
@@ -45,6 +45,14 @@ def test_a_step_that_a_person_ended_leads_on() -> None:
 def test_a_run_that_an_agent_reports_to_be_ended_is_not_said_to_be_ended_by_its_user() -> None:
     run = tuning().report("running", "exit")
     assert run.evaluation.status_reason == "the run is ended: codex reported that its user wants so"
+
+
+def test_an_end_that_no_report_and_no_person_made_is_said_of_the_files_alone() -> None:
+    said = "the run is ended by its user, as its files say"
+    run = tuning().report("action-apply-fix", "error")
+    assert run.write("state.json", {**state_of(run), "status": "user_exit"}).evaluation.status_reason == said
+    run = tuning().override("running")
+    assert run.write("state.json", {**state_of(run), "status": "user_exit"}).evaluation.status_reason == said
 
 
 def test_a_tuning_does_not_begin_without_the_skill_that_it_is_of() -> None:
