@@ -8,7 +8,6 @@ they leave that open. Two groups of lines that do the same from each such beginn
 from __future__ import annotations
 
 import json
-from functools import cache
 
 from .json_lists import common_length
 
@@ -18,6 +17,7 @@ _IN_OBJECT = (("{", '{"a"', '{"a":', '{"a":0', '{"a":0,'), ("}", ',"a":0}', '"a"
 _IN_LIST = (("[", "[0", "[0,"), ("]", ",0]", "0]"))
 """What may stand before the lines, one text for each state of a parser, and behind them, to tell the states
 apart: no two of them go on with the same of these."""
+_AROUND = [(left, right) for lefts, rights in (_IN_OBJECT, _IN_LIST) for left in lefts for right in rights]
 
 
 def stays_json(text: str, before: str) -> bool:
@@ -56,17 +56,10 @@ def _common_end(one: str, other: str, most: int) -> int:
     return least
 
 
-@cache
-def _wrappers() -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (left, right) for lefts, rights in (_IN_OBJECT, _IN_LIST) for left in lefts for right in rights
-    )
-
-
 def _ways_through(lines: str) -> frozenset[tuple[str, str]]:
     """What may stand before some lines, with what may then stand behind them. None if they close a bracket
     that they do not open, or the other way round: then nothing is valid."""
-    return frozenset(pair for pair in _wrappers() if _is_json(f"{pair[0]}{lines}{pair[1]}"))
+    return frozenset(pair for pair in _AROUND if _is_json(f"{pair[0]}{lines}{pair[1]}"))
 
 
 def _is_json(text: str) -> bool:

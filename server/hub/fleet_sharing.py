@@ -19,6 +19,7 @@ from ...orchestration.fleet.messages import key_token
 from ...orchestration.fleet.shared_board import RunSummary, summary_of
 from ...orchestration.result.values import Evaluation
 from ..disk.git import answer
+from ..disk.repository import Head, head_of
 from ..fleet.board_feed import BoardFeed
 from ..fleet.bucket import Bucket
 from ..fleet.connection import BOARD, connect
@@ -104,6 +105,7 @@ class _SharedRoot:
         self._changes: asyncio.Queue[tuple[Iterable[Evaluation], tuple[str, ...]]] = asyncio.Queue()
         self._changes.put_nowait((tuple(runs.values()), ()))
         self._feed = BoardFeed(self._member, self._clone, connect)
+        self._head, self._commit = Head(), ""
         self._unsubscribe = engine.subscribe(root, self._on_change)
         self._task = asyncio.ensure_future(self._run())
 
@@ -113,10 +115,17 @@ class _SharedRoot:
     async def _run(self) -> None:
         while True:
             changed, removed = await self._changes.get()
-            head = await asyncio.to_thread(answer, self._root, "rev-parse", "HEAD")
-            commit = head.decode("ascii", "replace").strip()[:40]
+            commit = await asyncio.to_thread(self._read_commit)
             at = datetime.now(UTC).isoformat(timespec="seconds")
             self._feed.update([self._summary(each, commit, at) for each in changed], removed)
+
+    def _read_commit(self) -> str:
+        """The commit HEAD; git is asked where HEAD has moved since."""
+        head = head_of(self._root)
+        if head != self._head:
+            said = answer(self._root, "rev-parse", "HEAD").decode("ascii", "replace")
+            self._head, self._commit = head, said.strip()[:40]
+        return self._commit
 
     def _summary(self, evaluation: Evaluation, commit: str, at: str) -> RunSummary:
         texts = self._declared.shares_texts
