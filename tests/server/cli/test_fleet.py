@@ -14,7 +14,7 @@ import pytest
 
 from tests.roots import needs
 from tests.server.fleet.nats_servers import free_ports
-from tests.server.workspace.test_apply import DEFINITION, PLAN
+from tests.server.workspace.test_apply import planned_root
 
 RUN = "work/one"
 _SELF_SIGNED = (
@@ -29,15 +29,7 @@ class Machine:
 
     def __init__(self, folder: Path, configuration: str) -> None:
         self.root, self.environment = folder / "root", {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
-        for path, text in {
-            ".phasekeeper/workflows/planned.yaml": DEFINITION,
-            ".phasekeeper/config.yaml": configuration,
-            f"{RUN}/PLAN.md": PLAN,
-            f"{RUN}/01-a.md": "# A task\n",
-            f"{RUN}/02-b.md": "# A task\n",
-        }.items():
-            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / path).write_text(text, encoding="utf-8")
+        planned_root(self.root, configuration)
         (self.root / ".git").mkdir()
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.workspace.test_apply import DEFINITION, PLAN
+from tests.server.workspace.test_apply import planned_root
 
 RUN = "work/one"
 _SCRIPT = """
@@ -41,15 +41,7 @@ def _modules(root: Path, tmp_path: Path, *commands: list[str]) -> tuple[list[int
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "root"
-    for path, text in {
-        ".phasekeeper/workflows/planned.yaml": DEFINITION,
-        ".phasekeeper/config.yaml": "workflows: {'work/*': planned}\n",
-        f"{RUN}/PLAN.md": PLAN,
-        f"{RUN}/01-a.md": "# A task\n",
-        f"{RUN}/02-b.md": "# A task\n",
-    }.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    planned_root(root)
     (root / ".git").mkdir()
     return root
 

@@ -19,7 +19,7 @@ from phasekeeper.server.hub.hub import Hub
 
 from tests.server.fleet.machines import PROJECT, Machines
 from tests.server.mcp.rig import Rig, call, text
-from tests.server.workspace.test_apply import DEFINITION, PLAN
+from tests.server.workspace.test_apply import planned_root
 
 RUN = "work/one"
 _CONFIGURATION = "workflows: {{'work/*': planned}}\nfleet: {{project: {}, share: {}}}\n"
@@ -28,15 +28,7 @@ _LOOK_S = 0.02
 
 
 def clone(root: Path, share: str) -> Path:
-    for path, content in {
-        ".phasekeeper/workflows/planned.yaml": DEFINITION,
-        ".phasekeeper/config.yaml": _CONFIGURATION.format(PROJECT, share),
-        f"{RUN}/PLAN.md": PLAN,
-        f"{RUN}/01-a.md": "# A task\n",
-        f"{RUN}/02-b.md": "# A task\n",
-    }.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(content, encoding="utf-8")
+    planned_root(root, _CONFIGURATION.format(PROJECT, share))
     who = {
         "GIT_AUTHOR_NAME": "a",
         "GIT_AUTHOR_EMAIL": "a@b",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from phasekeeper.server.workspace import apply
 from phasekeeper.server.workspace.apply import HeldClaims, apply_command, prepare_decision, record_decision
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
+
+from tests.roots import put
 
 PLAN = """# Feature - Master Plan
 
@@ -48,23 +51,26 @@ effects:
 RUN = "work/one"
 
 
+def planned_root(
+    root: Path, configuration: str = "workflows: {'work/*': planned}\n", runs: Sequence[str] = ("one",)
+) -> Path:
+    """Write the definition, a configuration, and runs that each have a plan of two tasks."""
+    put(root / ".phasekeeper/workflows/planned.yaml", DEFINITION)
+    put(root / ".phasekeeper/config.yaml", configuration)
+    for name in runs:
+        put(root / "work" / name / "PLAN.md", PLAN)
+        for task in ("01-a.md", "02-b.md"):
+            put(root / "work" / name / task, "# A task\n")
+    return root
+
+
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root with two runs of one shape, and a key of its own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     root = tmp_path / "root"
     (root / ".git").mkdir(parents=True)
-    definitions = root / ".phasekeeper/workflows"
-    definitions.mkdir(parents=True)
-    (definitions / "planned.yaml").write_text(DEFINITION, encoding="utf-8")
-    assigned = "workflows: {'work/*': planned}\n"
-    (root / ".phasekeeper/config.yaml").write_text(assigned, encoding="utf-8")
-    for name in ("one", "two"):
-        (root / "work" / name).mkdir(parents=True)
-        (root / "work" / name / "PLAN.md").write_text(PLAN, encoding="utf-8")
-        for task in ("01-a.md", "02-b.md"):
-            (root / "work" / name / task).write_text("# A task\n", encoding="utf-8")
-    return root
+    return planned_root(root, runs=("one", "two"))
 
 
 def report(outcome: str = "ok", *tasks: str, actor: str = "ann", message: str = "m") -> Command:

@@ -19,7 +19,7 @@ from phasekeeper.server.workspace.apply import HeldClaims, apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.server.fleet.machines import PROJECT, Machines
-from tests.server.workspace.test_apply import DEFINITION, PLAN
+from tests.server.workspace.test_apply import planned_root
 
 RUN = "work/one"
 CONFIGURATION = f"workflows: {{'work/*': planned}}\nfleet: {{project: {PROJECT}}}\n"
@@ -40,15 +40,7 @@ class Clones:
         self.machines, self._folder = machines, folder
         for name in machines.names:
             root = self.root(name)
-            for path, text in {
-                ".phasekeeper/workflows/planned.yaml": DEFINITION,
-                ".phasekeeper/config.yaml": CONFIGURATION,
-                f"{RUN}/PLAN.md": PLAN,
-                f"{RUN}/01-a.md": "# A task\n",
-                f"{RUN}/02-b.md": "# A task\n",
-            }.items():
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(text, encoding="utf-8")
+            planned_root(root, CONFIGURATION)
             (root / ".git").mkdir()
 
     def root(self, name: str) -> Path:
