@@ -59,9 +59,14 @@ def _versions(path: Path) -> Iterator[str]:
 
 
 def command_version(command: str) -> str | None:
-    """What a command `phasekeeper` says of its version; our own where it is ours, None where it says none."""
+    """What a command `phasekeeper` says of its version; our own where it is ours, None where it says none.
+
+    One that is found in the current folder is not asked: that may be anybody's workspace.
+    """
     if Path(command).parent == Path(sys.executable).parent:
         return VERSION
+    if not Path(command).is_absolute():
+        return None
     try:
         done = subprocess.run(
             [command, "--version"], capture_output=True, text=True, timeout=_VERSION_S, check=False

@@ -150,6 +150,16 @@ def test_another_command_on_the_path_is_told_with_its_version(mine, told, monkey
     assert what == f"the command on PATH ({other}) is of version 0.0.9, this is {VERSION}"
 
 
+def test_a_command_in_the_current_folder_is_not_run(mine, told, monkeypatch):
+    planted = mine.path / "phasekeeper"
+    planted.write_text(f"#!/bin/sh\ntouch {mine.path / 'was-run'}\necho phasekeeper 0.0.9\n")
+    planted.chmod(0o755)
+    monkeypatch.chdir(mine.path)
+    monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
+    told()
+    assert not (mine.path / "was-run").exists()
+
+
 def test_a_root_that_cannot_be_watched_is_told_once(mine, told, monkeypatch):
     why = "the system watches no more folders; raise fs.inotify.max_user_watches"
     root = {"root": "/r", "runs": 1, "folders": 2, "conditions": [why]}
