@@ -1,7 +1,7 @@
 /** Editors of a plan's file: the marks of its tasks in the gutter, and a lens above each task that failed. */
 
 import * as vscode from "vscode";
-import { nameOf, type Evaluation, type RunName } from "./protocol";
+import { nameOf, type Evaluation, type RunName, type Summary } from "./protocol";
 import { oneLine } from "./sanitize";
 import type { Session } from "./session";
 import { runsOf } from "./store";
@@ -61,16 +61,23 @@ export class PlanDecorations implements vscode.Disposable {
 export class FailureLenses implements vscode.CodeLensProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.changed.event;
+  /** The revisions of the runs around each file, by its address, as they were when its lenses were asked for. */
+  private readonly answered = new Map<string, string>();
   private readonly disposables: vscode.Disposable[];
 
   constructor(private readonly session: Session) {
     this.disposables = [
       this.changed,
-      session.store.onChange(() => this.changed.fire()),
-      // An editor asks all who give lenses again, the server too.
+      // An editor asks all who give lenses again, the server too: not for runs that it does not show.
+      session.store.onChange(() => {
+        const shown = vscode.window.visibleTextEditors.map(({ document }) => document.uri);
+        if (shown.some((uri) => this.revisionsAround(uri) !== (this.answered.get(uri.toString()) ?? "")))
+          this.changed.fire();
+      }),
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("phasekeeper.lenses")) this.changed.fire();
       }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.answered.delete(uri.toString())),
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
     ];
   }
@@ -80,6 +87,7 @@ export class FailureLenses implements vscode.CodeLensProvider, vscode.Disposable
   }
 
   async provideCodeLenses({ uri, lineCount }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+    this.answered.set(uri.toString(), this.revisionsAround(uri));
     if (!vscode.workspace.getConfiguration("phasekeeper").get("lenses", true)) return [];
     const run = await runPlannedIn(this.session, uri);
     return failedTasks(run?.plan ?? null)
@@ -91,13 +99,22 @@ export class FailureLenses implements vscode.CodeLensProvider, vscode.Disposable
         return new vscode.CodeLens(range, { title, command: "phasekeeper.peekFailure", arguments: [subject] });
       });
   }
+
+  private revisionsAround(uri: vscode.Uri): string {
+    return runsAround(this.session, uri)
+      .map(({ revision }) => revision)
+      .join();
+  }
 }
 
+/** The runs in whose folders a file lies, and those that are parts of it. */
+const runsAround = ({ store }: Session, uri: vscode.Uri): Summary[] =>
+  uri.scheme === "file" ? runsOf(store.state).filter((entry) => isInside(entry, uri)) : [];
+
 /** The run whose plan a file is; only runs around the file are asked for. */
-async function runPlannedIn({ store, evaluations }: Session, uri: vscode.Uri): Promise<Evaluation | undefined> {
-  if (uri.scheme !== "file") return undefined;
-  for (const name of runsOf(store.state).filter((entry) => isInside(entry, uri))) {
-    const run = await evaluations.get(name);
+async function runPlannedIn(session: Session, uri: vscode.Uri): Promise<Evaluation | undefined> {
+  for (const name of runsAround(session, uri)) {
+    const run = await session.evaluations.get(name);
     const plan = run?.plan;
     if (plan && vscode.Uri.joinPath(vscode.Uri.file(run.root), plan.path).fsPath === uri.fsPath) return run;
   }
