@@ -54,13 +54,13 @@ def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
 
 
 def _stays_waived(facts: RunFacts, gate: Gate) -> bool:
-    """True if an override of the present stage, or of a run that is past its stages, waived a gate, and no
-    phase before one of its gates was reported on since."""
+    """True if an override of the present stage, or of a run that is past its stages, or one that the run still
+    stands where it led to, waived a gate, and no phase before one of its gates was reported on since."""
     records, pattern = facts.context.records, {"kind": RecordKind.OVERRIDE.value}
-    gates = facts.workflow.gates
+    gates, in_force = facts.workflow.gates, facts.override.record if facts.override.names_phase else None
     for entry in records.pick(pattern):
         waived = entry["gates"] if isinstance(entry["gates"], list) else []
-        is_of_stage = not facts.stage or entry["stage"] in ("", facts.stage)
+        is_of_stage = not facts.stage or entry["stage"] in ("", facts.stage) or entry is in_force
         if gate.id in waived and is_of_stage:
             stage = {"stage": entry["stage"]}
             after = [gates[name].after for name in map(str, waived) if name in gates]
