@@ -54,8 +54,10 @@ def _gate_state(present: RunFacts, gate: Gate, phase: Phase) -> GateState:
 
 
 def _stays_waived(facts: RunFacts, gate: Gate) -> bool:
-    """True if an override of the present stage, or of a run that is past its stages, or one that the run still
-    stands where it led to, waived a gate, and no phase before one of its gates was reported on since."""
+    """True if an override waived a gate, and no phase before one of its gates was reported on since.
+
+    It is one of the present stage, of a run that is past its stages, or one that led to where the run stands.
+    """
     records, pattern = facts.context.records, {"kind": RecordKind.OVERRIDE.value}
     gates, in_force = facts.workflow.gates, facts.override.record if facts.override.names_phase else None
     for entry in records.pick(pattern):
