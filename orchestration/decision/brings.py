@@ -58,7 +58,7 @@ class Delivery(NamedTuple):
 
     `commits` are the commits named in its data that the repository has. `is_past` is true of a report of
     which nobody can tell any more what lay beside it when it was written, `is_draft` of one that nobody made
-    yet, `is_file` of one that was saved by hand, in whatever form.
+    yet.
     """
 
     record: Record
@@ -67,7 +67,6 @@ class Delivery(NamedTuple):
     commits: frozenset[str] = frozenset()
     is_past: bool = False
     is_draft: bool = False
-    is_file: bool = False
 
 
 class DeliveryFiles(NamedTuple):
@@ -100,7 +99,7 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
     if brings.report and delivery.is_draft:
         said = "its text in the form of a report, which says in a sentence what was looked at and found"
         yield Requirement(RequirementKind.REPORT, f"{said}; it comes with every outcome")
-    if not (delivery.is_draft or delivery.is_file):
+    if not (delivery.is_draft or delivery.is_past):
         yield from _of_tasks(facts, brings, context, delivery)
     for alternatives in brings.data:
         said = " or ".join(f"{path} ({_WANTED[kind]})" for path, kind in alternatives.items())

@@ -295,7 +295,7 @@ class _Judge:
         if declared.brings is None or entry.report.outcome != declared.outcomes[0]:
             return ""
         fields, text = dict(entry.report.fields), reader.read(entry.path).text or ""
-        delivery = Delivery(self.record_of(entry, phase), fields, text, is_file=True)
+        delivery = Delivery(self.record_of(entry, phase), fields, text)
         is_bare = declared.brings.report and not is_filled_in(delivery.text, entry.report)
         needed = unmet_requirements(self.state.facts, declared.brings, delivery)
         if (is_bare or needed) and (self.is_judged(entry, phase) or is_committed(entry.path, reader)):
