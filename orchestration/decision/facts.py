@@ -15,11 +15,11 @@ from ..expressions.functions import as_text
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
-from ..journal.journal import EMPTY_RECORD, Record, substance_now
+from ..journal.journal import EMPTY_RECORD, Record, files_answered, substance_now
 from ..plans.model import Plan
-from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState
-from ..snapshot.snapshot import RecordOrigin, Snapshot, files_named_by, task_files
+from ..snapshot.snapshot import WHOLE_PLAN, RecordOrigin, Snapshot, files_named_by, task_files
+from ..snapshot.staleness import changed_substances
 from ..states import ArtifactStatus, Basis, RecordKind
 from ..vfs.files import digest_of
 from .check_facts import (
@@ -30,7 +30,7 @@ from .check_facts import (
     measured_status,
     present_checks,
 )
-from .parameters import LOOSENED, ParameterValue, parameter_value
+from .parameters import LOOSENED, ParameterValue, parameter_value, whole_number
 
 _NO_PHASE = "the phase is not known yet"
 
@@ -314,9 +314,10 @@ class RunFacts:
         name, _, part = rest.partition(".")
         limit = self.workflow.limits[name]
         if part != "reached":
-            return _whole(self.context.value(limit.count if part == "count" else limit.max).value_or_raise())
+            value = self.context.value(limit.count if part == "count" else limit.max)
+            return whole_number(value.value_or_raise())
         count, most = (self.context.fact(f"limits.{name}.{key}") for key in ("count", "max"))
-        return _whole(count.value_or_raise()) >= _whole(most.value_or_raise())
+        return whole_number(count.value_or_raise()) >= whole_number(most.value_or_raise())
 
     def _answer(self, name: str) -> str:
         question = self.workflow.questions[name]
@@ -348,19 +349,29 @@ class RunFacts:
         An answer that was recorded before the definition had a `substance` holds for its scope.
         """
         about = substance_now(answer, self.records)
-        return (not question.about and about == "") or about == self.content_digest(question)
+        is_same = about == (self.content_digest(question) if question.about or about else "")
+        return is_same and not self.changed_files(answer, question)
+
+    def changed_files(self, answer: Record, question: Question) -> list[str]:
+        """The listed files, such as task files, that are not what they were when a person answered."""
+        if not any(self.workflow.artifacts[name].listed for name in question.about):
+            return []
+        revising = [phase.id for phase in self.workflow.phases.values() if phase.revises]
+        kept = files_answered(answer, self.records, revising)
+        return changed_substances(kept, self.snapshot.task_paths[:WHOLE_PLAN], self.snapshot.reader)
 
     def content_digest(self, question: Question) -> str:
         """A digest of what a person decides about, "" for a question about nothing that can change.
 
-        Marks of progress in a plan are no part of it. A substance that has no value is a digest of its own.
+        Marks of progress in a plan are no part of it, and listed files are compared one by one. A substance
+        that has no value is a digest of its own.
         """
         if not question.about and question.substance is None:
             return ""
         read, lines = self.snapshot.reader.read, list[str]()
         if question.substance is not None:
             lines.append(as_text(self.context.value(question.substance).value))
-        for name in question.about:
+        for name in (each for each in question.about if not self.workflow.artifacts[each].listed):
             artifact = self.artifact(name)
             if isinstance(artifact.data, Plan):
                 content = artifact.data.substance
@@ -436,12 +447,3 @@ def answers_to(question: Question, scope: str) -> dict[str, Any]:
         "kind": RecordKind.ANSWER.value, "question": question.id, "scope": scope,
         "option": [*question.options, *signed],
     }  # fmt: skip
-
-
-def _whole(value: object) -> int:
-    """A counter's value. Raises UnknownFact for anything that is no whole number."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise UnknownFact(f"{value_summary(value)!r} is no whole number")

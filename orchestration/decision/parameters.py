@@ -16,6 +16,7 @@ from ..expressions.context import Context, UnknownFact
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline
 from ..journal.journal import Record
+from ..result.phrases import value_summary
 from ..snapshot.read_log import ArtifactState, RunReader
 from ..vfs.places import RunPlace
 
@@ -175,3 +176,12 @@ def _check(parameter: Parameter, value: object) -> tuple[Any, str]:
     if parameter.max is not None and value > parameter.max:  # pyright: ignore[reportOperatorIssue]
         return f"{value} is greater than {parameter.max}", "parameter-out-of-bounds"
     return value, ""
+
+
+def whole_number(value: object) -> int:
+    """A counter's value. Raises UnknownFact for anything that is no whole number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise UnknownFact(f"{value_summary(value)!r} is no whole number")

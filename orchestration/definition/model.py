@@ -112,6 +112,7 @@ class Phase(StateWriter):
     brings: Brings | None = key(struct("brings"), _BRINGS)
     judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
     read_only: Expression | None = key(cel("strings"), "paths of files that nobody edits while it is at hand")
+    revises: Expression | None = key(cel("list"), "tasks whose approved files hold as its report leaves them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
 from ..snapshot.snapshot import RecordOrigin, definition_changed_text
-from ..states import RecordKind
+from ..states import QuestionKind, RecordKind
 from ..suggestions import did_you_mean, misspelling
 
 # The codes of artifacts that are not as they have to be.
@@ -54,6 +54,7 @@ def advisory_findings(
         for task, problem in dependency_problems(snapshot.plan, tasks, snapshot.details):
             has_place = problem.span and task.file
             yield finding(problem, prefix + task.file if has_place else snapshot.plan_path)
+        yield from _changed_after_approval(facts)
         for task in tasks:
             yield from (finding(problem, prefix + task.file) for problem in snapshot.details(task).problems)
     for name in config.of(workflow.name):
@@ -62,6 +63,17 @@ def advisory_findings(
             message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
             place, data = config.places.get((workflow.name, name)), misspelling(name, known)
             yield make_finding("parameter-invalid", CONFIGURATION, message, place, data=data)
+
+
+def _changed_after_approval(facts: RunFacts) -> Iterator[Finding]:
+    """The task files that changed in substance after a person approved the plan, each at its place."""
+    for question in facts.workflow.questions.values():
+        is_approval = question.kind == QuestionKind.APPROVAL and question.scope is None
+        answer = facts.newest_answer(question) if is_approval else None
+        if answer is not None:
+            message = f"changed in substance after {answer['actor'] or 'a person'} answered {question.id!r}"
+            for path in facts.changed_files(answer, question):
+                yield make_finding("approval-stale", path, message)
 
 
 def unproven_reports(facts: RunFacts, current: Phase | None) -> Iterator[Finding]:

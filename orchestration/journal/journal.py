@@ -8,7 +8,7 @@ torn and ignored. What a fork costs is decided here too: branches that contradic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
@@ -263,6 +263,16 @@ def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
 def changed_substance(before: str, after: str) -> str:
     """What a record says in `about` of a substance that its own effects changed."""
     return f"{before}>{after}"
+
+
+def files_answered(answer: Record, records: Sequence[Record], revising: Collection[str]) -> dict[str, str]:
+    """path → digest of the files that an answer holds for, as reports of the `revising` steps left them."""
+    kept = dict(files_of(answer))
+    since = next(number for number, entry in enumerate(records) if entry is answer)
+    for entry in records[since:] if revising else ():
+        if entry["kind"] == RecordKind.REPORT and entry["phase"] in revising:
+            kept |= {path: digest for path, digest in files_of(entry).items() if path in kept}
+    return kept
 
 
 def substance_now(answer: Record, records: Sequence[Record]) -> str:

@@ -5,7 +5,8 @@ A record names the files that were judged with their digests; where none does, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..definition.inputs import Artifact
@@ -22,6 +23,7 @@ SAME_MOMENT_NS = 2_000_000_000
 MOST_NAMED = 50
 """Files of one artifact that a record names one by one; more are one entry with one digest."""
 
+_TICKED = re.compile(r"(?m)^([ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[[^\[\]\n]\]")
 _Records = Sequence[Mapping[str, Any]]
 
 
@@ -77,6 +79,21 @@ def digests(state: ArtifactState, artifact: Artifact, place: RunPlace, reader: R
         return each
     whole = "\n".join(f"{path}\0{digest}" for path, digest in each.items())
     return {(_patterns(artifact, place) or [f"{place.itself}/*"])[0]: digest_of(whole)}
+
+
+def substances(paths: Iterable[str], reader: RunReader) -> dict[str, str]:
+    """path → digest of what a person approves of a text: all but the boxes that are ticked in it."""
+    return {path: reader.parse_cached("substance", reader.read(path), _substance) for path in paths}
+
+
+def changed_substances(then: Mapping[str, str], paths: Iterable[str], reader: RunReader) -> list[str]:
+    """Those of the paths whose substance is not what it was then, if it is known."""
+    now = substances([path for path in paths if path in then], reader)
+    return [path for path, digest in now.items() if digest != then[path]]
+
+
+def _substance(text: str) -> str:
+    return digest_of("substance\n" + _TICKED.sub(r"\1[ ]", text))
 
 
 def _patterns(artifact: Artifact, place: RunPlace) -> list[str]:

@@ -28,7 +28,7 @@ from ..snapshot.snapshot import DEFINITION
 from ..states import GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean, suggestion_text
 from .deliveries import check_delivery, report_text
-from .judged_files import files_of_artifacts, files_of_report
+from .judged_files import files_of_answer, files_of_report
 from .passed_over import failures_passed_over, tasks_passed_over
 from .refusals import RecordedRefusal, lets_through, refusal_for_want_of_change
 
@@ -376,7 +376,7 @@ def _answer_record(trace: EvaluationTrace, command: Command) -> Record:
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
         about=about, stages=stages, asked=question.question, program=command.program,
         options=[{"id": option.id, "text": option.text} for option in question.options],
-        files=files_of_artifacts(facts, (*(declared.about if declared else ()), *signed)),
+        files=files_of_answer(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip
 
 

@@ -6,11 +6,13 @@ and not by the times of files, which a clone or a checkout changes (format, A.6,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from ..decision.facts import RunFacts
-from ..snapshot.staleness import digests
+from ..snapshot.snapshot import WHOLE_PLAN
+from ..snapshot.staleness import digests, substances
 from ..states import ArtifactStatus
+from ..vfs.files import join
 
 
 def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
@@ -27,13 +29,32 @@ def files_of_report(facts: RunFacts, step: str) -> list[dict[str, str]]:
         is_newest = all(artifact.mtime_ns > other.mtime_ns for other in others if other.exists)
         if artifact.state is not ArtifactStatus.STALE or is_newest:
             names += [name, *judged]
-    return files_of_artifacts(facts, names)
+    revised = facts.context.items(phase.revises).value if phase and phase.revises else None
+    ids = {str(task["id"]) for task in revised or () if isinstance(task, dict)}
+    return files_of_artifacts(facts, names) + _approved_files(facts, ids)
 
 
 def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
     """[{path, digest}] of the files of some artifacts, each once."""
     by_path: dict[str, str] = {}
     for name in dict.fromkeys(names):
+        if facts.workflow.artifacts[name].listed:
+            continue
         declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
         by_path |= digests(facts.artifact(name), declared, snapshot.place, snapshot.reader)
     return [{"path": path, "digest": digest} for path, digest in by_path.items()]
+
+
+def files_of_answer(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
+    """[{path, digest}] of what an answer is about; of task files all but ticked boxes."""
+    names = list(names)
+    is_of_tasks = any(facts.workflow.artifacts[name].listed for name in names)
+    return files_of_artifacts(facts, names) + (_approved_files(facts) if is_of_tasks else [])
+
+
+def _approved_files(facts: RunFacts, ids: Container[str] | None = None) -> list[dict[str, str]]:
+    snapshot = facts.snapshot
+    tasks = snapshot.plan.tasks if snapshot.plan else ()
+    named = {join(snapshot.folder, task.file) for task in tasks if ids is None or task.id in ids}
+    paths = [path for path in snapshot.task_paths[:WHOLE_PLAN] if path in named]
+    return [{"path": path, "digest": digest} for path, digest in substances(paths, snapshot.reader).items()]
