@@ -8,8 +8,9 @@ step beforehand are those of a draft of its report.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -375,11 +376,20 @@ def _has_changed(facts: RunFacts, then: Mapping[str, Any], files: DeliveryFiles)
     return False
 
 
+def _nanoseconds(moment: str) -> int:
+    """A time of a file or a record; what is none is after all others, so that nothing is newer."""
+    try:
+        at = datetime.fromisoformat(moment)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e9)
+    except (ValueError, OverflowError):
+        return sys.maxsize
+
+
 def _moment(facts: RunFacts, entry: Mapping[str, Any]) -> int | None:
     """The time of a record in nanoseconds: that of its report file where that is older."""
     moments: list[int] = []
     if entry["at"]:
-        moments.append(int(datetime.fromisoformat(entry["at"]).timestamp() * 1e9))
+        moments.append(_nanoseconds(str(entry["at"])))
     if entry["path"] and (file := facts.snapshot.reader.read(entry["path"])).exists:
         moments.append(file.mtime_ns)
     return min(moments, default=None)

@@ -226,7 +226,8 @@ def test_a_complete_run_says_who_reported_each_phase() -> None:
 
 def test_a_report_file_is_named_where_nobody_signed_it() -> None:
     run = plan_run("xx").write(
-        "reports/5a.md", "# 5a Objective Gate\n\n**5a OBJECTIVE GATE STATUS**: PASS\n\nRan it.\n"
+        "reports/5a.md",
+        "# 5a Objective Gate\n\n**5a OBJECTIVE GATE STATUS**: PASS\n\n- 01: met\n- 02: met\n",
     )
     assert gate(run, "5").rests_on == "as reported in 5a.md; no other file shows it"
     assert gate(run, "5").reported_in == ("tasks/f/reports/5a.md",)

@@ -69,3 +69,26 @@ def test_another_review_does_not_stand_for_the_one_that_was_begun() -> None:
     run.write("session.json", {**session, "child_sessions": ["a", "b", "q"]})
     assert run.gate("review-done") == "failed"
     assert "r is not listed" in run.evaluation.suggestion.reason
+
+
+def child_session(began: str) -> Run:
+    """A session that is to write a.md, where a.md lies already."""
+    run = Run(built_in("component-session"), f"{SESSIONS}/a").write("/a.md", "# Of before\n")
+    state = {"artifact_path": "a.md"}
+    kind = "ComponentDesignSessions"
+    return run.write(
+        "session.json", {"id": "a", "type": kind, "status": "active", "state": state, "inserted_at": began}
+    )
+
+
+@pytest.mark.parametrize("began", ["2026-01-02T09:00:00Z", "2026-01-02T09:00:00", "yesterday", "", 0])
+def test_a_document_that_was_there_is_not_the_one_that_a_session_wrote(began: Any) -> None:
+    assert "changed since the start of the session" in child_session(began).refusal("Write", "ok")
+
+
+def test_a_document_is_written_once_it_is_newer_than_its_session_or_than_the_failure_before() -> None:
+    run = child_session("2026-01-02T03:04:05.5+00:00")
+    assert run.write("/a.md", "# Design\n").report("Write", "ok").standing == "complete stop"
+    run = child_session("nobody knows").report("Write", "error")
+    assert "changed since Write error" in run.refusal("Write", "ok")
+    assert run.write("/a.md", "# Design\n").report("Write", "ok").standing == "complete stop"

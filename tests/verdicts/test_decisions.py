@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.verdicts.runs import Run, built_in
+from tests.verdicts.runs import Run, built_in, plan_run
 from tests.verdicts.test_contradictions import EVALUATION, pipeline
 
 DECISION = "accept/decision.json"
@@ -136,3 +138,53 @@ def test_an_answer_about_severe_work_is_of_that_work_and_not_of_other_work_under
     swapped = [{**severe, "title": "passwords are public"}]
     run.write("loop.state.json", {**state, "workQueue": swapped})
     assert [each.id for each in run.evaluation.questions] == [question.id]
+
+
+def approved() -> Run:
+    """A run whose plan of three tasks in one stage a person approved."""
+    return plan_run("   ", adoption="ask").answer("plan", "approve")
+
+
+def test_a_task_file_that_changes_before_work_begins_is_approved_again() -> None:
+    run = approved().write("01-t.md", "# 01. T\n\nLeave the tests out.\n")
+    assert (run.evaluation.current_phase, [asked.id for asked in run.evaluation.questions]) == ("3", ["plan"])
+    assert run.answer("plan", "approve").evaluation.current_phase == "4a"
+
+
+def test_a_task_file_that_changes_under_way_is_told_at_its_place_until_a_person_approves_it() -> None:
+    run = approved().report("4a", "complete", "01").write("03-t.md", "# 03. T\n\nLeave the tests out.\n")
+    told = run.messages("approval-stale")
+    assert told[0] == "tasks/f/03-t.md:: changed in substance after ada answered 'plan'"
+    assert told[1].endswith("the plan or a task file changed in substance after it was approved")
+    assert run.answer("plan", "approve").messages("approval-stale") == []
+
+
+def test_criteria_that_are_ticked_off_in_a_task_file_are_no_change_of_the_plan() -> None:
+    criteria = "# 01. T\n\n## Acceptance Criteria\n\n- [{}] it runs\n1. [{}] it is fast\n"
+    run = plan_run("  ", adoption="ask", t01=criteria.format(" ", " ")).answer("plan", "approve")
+    run.report("4a", "complete", "01")
+    assert run.write("01-t.md", criteria.format("x", "X")).messages("approval-stale") == []
+    assert run.write("01-t.md", criteria.format("x", "X").replace("fast", "there")).messages("approval-stale")
+
+
+def test_an_analysis_may_revise_the_files_of_failing_tasks_alone() -> None:
+    run = approved().report("4a", "complete", "01", "02", "03").report("4b", "fail", "02")
+    run.write("02-t.md", "# 02. T\n\nWith a test.\n").report("F1", "ok")
+    assert run.messages("approval-stale") == []
+    run.write("02-t.md", "# 02. T\n\nWithout a test.\n")
+    assert run.messages("approval-stale")
+    run = approved().report("4a", "complete", "01", "02", "03").report("4b", "fail", "02")
+    run.write("01-t.md", "# 01. T\n\nWithout a test.\n").report("F1", "ok")
+    assert run.messages("approval-stale")
+
+
+def test_an_approval_of_before_task_files_were_kept_goes_on() -> None:
+    run = approved().report("4a", "complete", "01")
+    path = f"{run.at}/.phasekeeper/journal.jsonl"
+    first, second = run.files[path].splitlines()
+    kept = json.dumps(
+        {**(entry := json.loads(first)), "files": [f for f in entry["files"] if "MASTER" in f["path"]]}
+    )
+    run.files[path] = f"{kept}\n{second}\n"
+    run.proven.add(kept)
+    assert run.write("01-t.md", "# 01. T\n\nOther.\n").messages("approval-stale") == []

@@ -226,7 +226,17 @@ def test_a_report_file_of_a_verdict_alone_counts_for_nothing(phase: str, more: s
     assert filed(run, "z", BARE[phase] + more).standing == before
     [message] = run.messages("report-unsupported")
     assert "its text says in a sentence what was looked at and found" in message
-    assert filed(run, "z", BARE[phase] + "\nRan all of it.\n").standing != before
+    spoken_of = "\nRan all of it; 02 lacks a test.\n\n- 01: met\n- 02: met\n"
+    assert filed(run, "z", BARE[phase] + spoken_of).standing != before
+
+
+def test_a_report_file_says_of_each_task_whether_its_criteria_are_met() -> None:
+    run = checked()
+    before = run.standing
+    assert filed(run, "z", BARE["4b"] + "\nAll of it is fine.\n").standing == before
+    [message] = run.messages("report-unsupported")
+    assert "it does not of f-01" in message
+    assert filed(run, "z", BARE["4b"] + "\nRan all of it.\n\n- 01: met\n- 02: met\n").standing != before
 
 
 def test_a_failure_counts_as_it_is_filed() -> None:

@@ -64,7 +64,7 @@ def test_a_verdict_that_was_saved_before_its_turn_does_not_count_later() -> None
     assert run.standing == "active advance 4b"
     (message,) = run.messages("report-out-of-turn")
     assert "it was not its turn when the journal was last written; save it again when it is" in message
-    run.write("reports/a.md", REPORT.format(n=1, word="PASS"))
+    run.write("reports/a.md", REPORT.format(n=1, word="PASS") + "\n- 01: met\n")
     assert run.standing == "active advance 4c"
 
 

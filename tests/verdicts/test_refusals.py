@@ -157,7 +157,10 @@ def test_neither_unfinished_work_nor_another_step_takes_it_back() -> None:
 def test_a_report_file_is_recorded_before_the_refusal() -> None:
     run = fix()
     no_fix(run)
-    run.write("reports/f1.md", "# Failure Analysis\n\n**Phase**: 1\n\nLooked at it again.\n")
+    run.write(
+        "reports/f1.md",
+        "# Failure Analysis\n\n**Phase**: 1\n\n01 and 02 read a field that is gone.\n",
+    )
     no_fix(run)
     assert [record["kind"] for record in records(run)[-3:]] == ["refused", "report", "refused"]
 

@@ -42,7 +42,7 @@ def test_only_failing_tasks_are_fixed() -> None:
 
 def test_a_finished_task_of_another_stage_does_not_unfail_a_gate() -> None:
     run = plan_run("x", "x ").report("4a", "complete", "03").report("4b", "fail", "03")
-    run.write("reports/a.md", "# Failure Analysis\n\n**Phase**: 2\n\nA link.\n").write(
+    run.write("reports/a.md", "# Failure Analysis\n\n**Phase**: 2\n\nA link in 03.\n").write(
         "reports/b.md", DONE.format(n="01")
     )
     assert run.gate("3") == "failed"
