@@ -8,7 +8,6 @@ step beforehand are those of a draft of its report.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -50,6 +49,8 @@ _WANTED = {
     "https://HOST/GROUP/NAME/-/merge_requests/1",
     "commit": "a commit that the repository has",
 }  # fmt: skip
+# After any time of a file, in nanoseconds.
+_NEVER = 2**63
 # Files that mean something by their name alone, and are mostly empty.
 _EMPTY_BY_NAME = frozenset({"__init__.py", "py.typed", ".gitkeep", ".keep", ".nojekyll"})
 
@@ -382,7 +383,7 @@ def _nanoseconds(moment: str) -> int:
         at = datetime.fromisoformat(moment)
         return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e9)
     except (ValueError, OverflowError):
-        return sys.maxsize
+        return _NEVER
 
 
 def _moment(facts: RunFacts, entry: Mapping[str, Any]) -> int | None:

@@ -21,8 +21,11 @@ from phasekeeper.server.workspace.definitions import DefinitionLibrary
 from tests.verdicts.runs import CONFIG, Run, plan_run
 
 TASK = "# Task Complete\n\n**Task File**: {}\n\n**Status**: {}\n\nChanged src/a.py, all of it.\n"
-GATE = "# Phase Quality Gate\n\n**Phase**: {}\n\n**PHASE GATE STATUS**: {}\n\nLooked at all of it.\n"
-ANALYSIS = "# Failure Analysis\n\n**Phase**: {}\n\nThe cause.\n"
+GATE = (
+    "# Phase Quality Gate\n\n**Phase**: {}\n\n**PHASE GATE STATUS**: {}\n\nLooked at all of it.\n"
+    "\n- 01: met\n- 02: met\n- 03: met\n- 04: met\n"
+)
+ANALYSIS = "# Failure Analysis\n\n**Phase**: {}\n\nThe cause in 01, 02, 03 and 04.\n"
 UNREADABLE = "not UTF-8"
 MINUTE_NS = 60 * 10**9
 
