@@ -21,7 +21,7 @@ from ..journal.journal import Record
 from ..journal.report_criteria import judged_names, names_mentioned
 from ..plans.schedule import resolve
 from ..result.values import Requirement
-from ..states import CheckResult, RequirementKind
+from ..states import CheckResult, RecordKind, RequirementKind
 from ..suggestions import did_you_mean
 from ..vfs.files import join, name_in
 from .facts import RunFacts
@@ -251,6 +251,9 @@ def _of_change(
         return
     moment, met = "?", False
     if isinstance(then, dict):
+        if then["kind"] == RecordKind.START and not any(_exists(facts, path) for path in about):
+            # Nothing was begun: that the files are missing says it all.
+            return
         moment = f"{then['phase']} {then['outcome']}".strip() or then["kind"]
         met = None if delivery.is_draft else _has_changed(facts, then, files)
     named = "" if about else ": name it"
