@@ -39,8 +39,10 @@ PLAN = """\
 """
 REPORTS = (
     "# Phase Quality Gate\n\n**Phase**: 1\n\n**PHASE GATE STATUS**: PASS\n",
-    "# Phase Quality Gate\n\n**Phase**: 1\n\n**PHASE GATE STATUS**: PASS\n\n"
-    "Ran it.\n\n- 01: met\n- 02: met\n- 03: met\n",
+    (
+        "# Phase Quality Gate\n\n**Phase**: 1\n\n**PHASE GATE STATUS**: PASS\n\n"
+        "Ran it.\n\n- 01: met\n- 02: met\n- 03: met\n"
+    ),
     "# Phase Quality Gate\n\n**Phase**: 1\n\n**PHASE GATE STATUS**: FAIL\n\n**Fix Scope**: 01-first.md\n",
     "# Task Complete\n\n**Task File**: 01-first.md\n\n**Status**: DONE\n",
     "# 5a Objective Gate\n\n**5a OBJECTIVE GATE STATUS**: PASS\n",
