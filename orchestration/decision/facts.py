@@ -275,9 +275,9 @@ class RunFacts:
 
     def _listed_artifact(self, name: str) -> tuple[ArtifactState, list[Finding]]:
         if name not in self._listed:
-            artifact, plan = self.workflow.artifacts[name], self.workflow.plan
+            artifact = self.workflow.artifacts[name]
             assert artifact.listed
-            if plan and artifact.listed.source.strip() == f"{plan.id}.files":
+            if name in self.workflow.task_lists:
                 if name not in self._task_files:
                     self._task_files[name] = task_files(artifact, self.snapshot)
                 self._listed[name] = self._task_files[name]
@@ -353,8 +353,8 @@ class RunFacts:
         return is_same and not self.changed_files(answer, question)
 
     def changed_files(self, answer: Record, question: Question) -> list[str]:
-        """The listed files, such as task files, that are not what they were when a person answered."""
-        if not any(self.workflow.artifacts[name].listed for name in question.about):
+        """The task files that are not what they were when a person answered."""
+        if not self.workflow.task_lists.intersection(question.about):
             return []
         revising = [phase.id for phase in self.workflow.phases.values() if phase.revises]
         kept = files_answered(answer, self.records, revising)
@@ -363,7 +363,7 @@ class RunFacts:
     def content_digest(self, question: Question) -> str:
         """A digest of what a person decides about, "" for a question about nothing that can change.
 
-        Marks of progress in a plan are no part of it, and listed files are compared one by one. A substance
+        Marks of progress in a plan are no part of it, and task files are compared one by one. A substance
         that has no value is a digest of its own.
         """
         if not question.about and question.substance is None:
@@ -371,7 +371,7 @@ class RunFacts:
         read, lines = self.snapshot.reader.read, list[str]()
         if question.substance is not None:
             lines.append(as_text(self.context.value(question.substance).value))
-        for name in (each for each in question.about if not self.workflow.artifacts[each].listed):
+        for name in (each for each in question.about if each not in self.workflow.task_lists):
             artifact = self.artifact(name)
             if isinstance(artifact.data, Plan):
                 content = artifact.data.substance

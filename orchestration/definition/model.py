@@ -133,9 +133,7 @@ class Question:
     id: str
     kind: str = key(word("escalation", "approval"), "what it is; escalation without it", "escalation")
     ask: Template = key(TEMPLATE, "the question", required=True)
-    options: Mapping[str, str] = key(
-        map_of(TEXT), "id to text (what it is: what that brings); without any it is answered in words"
-    )
+    options: Mapping[str, str] = key(map_of(TEXT), "id to text (what it is: what it brings); none: in words")
     scope: Expression | None = key(cel("string"), "an answer holds for this only")
     about: tuple[str, ...] = key(_ARTIFACTS, "an answer holds while these stay as they are")
     substance: Expression | None = key(cel("list"), "an answer holds while these values stay as they are")
@@ -291,15 +289,19 @@ class Workflow:
     @cached_property
     def configured_gates(self) -> frozenset[str]:
         """The gates that there are, or are not, by what parameters say alone."""
-        read = {gate.id: self.paths_behind(gate.when) for gate in self.gates.values() if gate.when}
-        return frozenset(
-            gate for gate, paths in read.items() if {path[0] for path in paths} == {"parameters"}
-        )
+        heads = {g.id: {path[0] for path in self.paths_behind(g.when)} for g in self.gates.values() if g.when}
+        return frozenset(gate for gate, read in heads.items() if read == {"parameters"})
 
     @cached_property
     def plan(self) -> Artifact | None:
         """The artifact that is the run's plan, if the workflow has one."""
         return next((artifact for artifact in self.artifacts.values() if artifact.kind in DIALECTS), None)
+
+    @cached_property
+    def task_lists(self) -> frozenset[str]:
+        """The artifacts that stand for the files that the plan's tasks name."""
+        named, listed = f"{self.plan.id}.files" if self.plan else None, self.artifacts.values()
+        return frozenset(a.id for a in listed if a.listed and a.listed.source.strip() == named)
 
     @cached_property
     def limits_writes(self) -> bool:

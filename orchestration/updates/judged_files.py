@@ -38,7 +38,7 @@ def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, 
     """[{path, digest}] of the files of some artifacts, each once."""
     by_path: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        if facts.workflow.artifacts[name].listed:
+        if name in facts.workflow.task_lists:
             continue
         declared, snapshot = facts.workflow.artifacts[name], facts.snapshot
         by_path |= digests(facts.artifact(name), declared, snapshot.place, snapshot.reader)
@@ -48,8 +48,8 @@ def files_of_artifacts(facts: RunFacts, names: Iterable[str]) -> list[dict[str, 
 def files_of_answer(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str]]:
     """[{path, digest}] of what an answer is about; of task files all but ticked boxes."""
     names = list(names)
-    is_of_tasks = any(facts.workflow.artifacts[name].listed for name in names)
-    return files_of_artifacts(facts, names) + (_approved_files(facts) if is_of_tasks else [])
+    of_tasks = _approved_files(facts) if facts.workflow.task_lists.intersection(names) else []
+    return files_of_artifacts(facts, names) + of_tasks
 
 
 def _approved_files(facts: RunFacts, ids: Container[str] | None = None) -> list[dict[str, str]]:
