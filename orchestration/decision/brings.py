@@ -251,7 +251,7 @@ def _of_change(
         return
     moment, met = "?", False
     if isinstance(then, dict):
-        if then["kind"] == RecordKind.START and not any(_exists(facts, path) for path in about):
+        if about and then["kind"] == RecordKind.START and not any(_exists(facts, path) for path in about):
             # Nothing was begun: that the files are missing says it all.
             return
         moment = f"{then['phase']} {then['outcome']}".strip() or then["kind"]
