@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,6 +45,16 @@ def find_root(path: Path, claims: Callable[[Path], bool]) -> Path:
         if folder == top:
             break
     return top or start
+
+
+def folders_above(folder: Path) -> Iterator[Path]:
+    """The folders above one that its root may be, the nearest first: none above the git toplevel."""
+    top = toplevel(folder)
+    for above in upwards(folder) if folder != top else ():
+        if above != folder:
+            yield above
+        if above == top:
+            break
 
 
 def project_folders(files: Files, patterns: Iterable[str]) -> tuple[list[str], tuple[Problem, ...]]:

@@ -22,6 +22,7 @@ from ...orchestration.snapshot.discovery import (
     PassedFolder,
     candidates,
     discover,
+    fallback_candidates,
     finished_work,
     has_runs,
     judge,
@@ -34,7 +35,7 @@ from ..disk.decision_keys import load_repository_key
 from ..disk.disk_files import DiskFiles
 from .definitions import DefinitionLibrary, root_findings
 from .head_files import HeadFiles
-from .roots import UsageError, find_root, path_in_root, project_folders
+from .roots import UsageError, find_root, folders_above, path_in_root, project_folders
 from .run_reader import RunEnvironment, evaluate_match, read_match
 
 if TYPE_CHECKING:
@@ -104,6 +105,11 @@ class Workspace:
     def has_runs(self) -> bool:
         """True when there is a run here, or a definition that is broken and may have some."""
         return has_runs(self._definitions, self.files, self.config, self.parsed)
+
+    @cached_property
+    def has_only_fallbacks(self) -> bool:
+        """True if all that may be a run here is one because no other definition may have any."""
+        return bool(fallback_candidates(self._definitions, self.files))
 
     def discover_named(self, name: str) -> Discovery:
         """The runs whose folders have that name, found without a look at any other."""
@@ -223,7 +229,17 @@ def open_path(
 
     def claims(folder: Path) -> bool:
         workspace = looked.setdefault(folder, Workspace(folder))
-        return is_claimed(workspace) or workspace.has_runs
+        has_any = is_claimed(workspace) or workspace.has_runs
+        return has_any and not (workspace.has_only_fallbacks and lies_in_run(folder))
+
+    def lies_in_run(folder: Path) -> bool:
+        """True of a folder in a run of a root above: its plan is that run's, and no plain plan file."""
+        for above in folders_above(folder):
+            workspace = looked.setdefault(above, Workspace(above))
+            inside = path_in_root(above, folder)
+            if inside and workspace.discover_around(inside).matches:
+                return True
+        return False
 
     found = root.resolve() if root else find_root(path, claims)
     workspace = looked.get(found) or Workspace(found)

@@ -9,6 +9,7 @@ from phasekeeper.orchestration.findings import Problem
 from phasekeeper.server.disk.disk_files import DiskFiles
 from phasekeeper.server.disk.repository import toplevel
 from phasekeeper.server.workspace.roots import UsageError, find_root, path_in_root, project_folders
+from phasekeeper.server.workspace.workspace import open_path
 
 
 def projects(root: Path, patterns: list[str]) -> tuple[list[str], tuple[Problem, ...]]:
@@ -259,3 +260,29 @@ def test_a_folder_out_of_reach_counts_as_not_there(base, monkeypatch):
 
     monkeypatch.setattr(os, "stat", denied)
     assert toplevel(base / "repo") is None
+
+
+TABLE = (
+    "# F\n\n## Phase 1: A\n\n| Order | Task ID | File | Status |\n|---|---|---|---|\n"
+    "| 1 | f-01 | `01.md` | [ ] |\n"
+)
+
+
+def test_the_plan_in_a_run_is_no_run_of_its_own(base: Path) -> None:
+    run = made(base / "repo" / "tasks" / "f")
+    made(base / "repo" / ".git")
+    (run / "MASTER_PLAN.md").write_text(TABLE)
+    for asked in (run, run / "MASTER_PLAN.md", made(run / "reports")):
+        opened = open_path(asked)
+        assert opened.workspaces[0].root == base / "repo"
+        assert [match.run for match in opened.workspaces[0].matches] == ["tasks/f"]
+
+
+def test_a_plan_file_beside_the_runs_of_a_root_above_is_a_root_of_its_own(base: Path) -> None:
+    run, package = made(base / "repo" / "tasks" / "f"), made(base / "repo" / "package")
+    made(base / "repo" / ".git")
+    (run / "MASTER_PLAN.md").write_text(TABLE)
+    (package / "PLAN.md").write_text("# Plan\n\n- [ ] do it\n")
+    opened = open_path(package)
+    assert opened.workspaces[0].root == package
+    assert [match.run for match in opened.workspaces[0].matches] == ["PLAN.md#PLAN"]
