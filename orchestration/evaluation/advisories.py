@@ -71,7 +71,8 @@ def _changed_after_approval(facts: RunFacts) -> Iterator[Finding]:
         is_approval = question.kind == QuestionKind.APPROVAL and question.scope is None
         answer = facts.newest_answer(question) if is_approval else None
         if answer is not None:
-            message = f"changed in substance after {answer['actor'] or 'a person'} answered {question.id!r}"
+            who, option = answer["actor"] or "a person", answer["option"]
+            message = f"changed in substance since {who} answered {question.id}: {option}"
             for path in facts.changed_files(answer, question):
                 yield make_finding("approval-stale", path, message)
 

@@ -154,7 +154,7 @@ def test_a_task_file_that_changes_before_work_begins_is_approved_again() -> None
 def test_a_task_file_that_changes_under_way_is_told_at_its_place_until_a_person_approves_it() -> None:
     run = approved().report("4a", "complete", "01").write("03-t.md", "# 03. T\n\nLeave the tests out.\n")
     told = run.messages("approval-stale")
-    assert told[0] == "tasks/f/03-t.md:: changed in substance after ada answered 'plan'"
+    assert told[0] == "tasks/f/03-t.md:: changed in substance since ada answered plan: approve"
     assert told[1].endswith("the plan or a task file changed in substance after it was approved")
     assert run.answer("plan", "approve").messages("approval-stale") == []
 
