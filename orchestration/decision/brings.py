@@ -222,8 +222,8 @@ def _of_files(
     if _names_files(brings, context):
         text = 'it names the files that were changed, in its data ({"files": ["src/name.py"]}) or its summary'
         if not (files.there or files.absent or files.named):
-            named_only = ", ".join(_missing_files(facts, delivery))
-            said = f"{text}; not there: {named_only}" if named_only else text
+            not_there = ", ".join(_missing_files(facts, delivery))
+            said = f"{text}; not there: {not_there}" if not_there else text
             yield Requirement(RequirementKind.NAMED, said, met=None if delivery.is_draft else False)
         elif delivery.is_draft and _declare_unequally(brings, context):
             yield Requirement(RequirementKind.NAMED, f"where its task declares no file, {text}")

@@ -82,8 +82,15 @@ def digests(state: ArtifactState, artifact: Artifact, place: RunPlace, reader: R
 
 
 def substances(paths: Iterable[str], reader: RunReader) -> dict[str, str]:
-    """path → digest of what a person approves of a text: all but the boxes that are ticked in it."""
-    return {path: reader.parse_cached("substance", reader.read(path), _substance) for path in paths}
+    """path → digest of what a person approves of a text: all but the boxes that are ticked in it.
+
+    Of a file that cannot be read as text it is that of its bytes.
+    """
+    files = {path: reader.read(path) for path in paths}
+    return {
+        path: file.digest if file.text is None else reader.parse_cached("substance", file, _substance)
+        for path, file in files.items()
+    }
 
 
 def changed_substances(then: Mapping[str, str], paths: Iterable[str], reader: RunReader) -> list[str]:

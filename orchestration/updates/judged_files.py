@@ -53,6 +53,7 @@ def files_of_answer(facts: RunFacts, names: Iterable[str]) -> list[dict[str, str
 
 
 def _approved_files(facts: RunFacts, ids: Container[str] | None = None) -> list[dict[str, str]]:
+    """[{path, digest}] of the plan's task files, or of those of some tasks; of a large plan the first."""
     snapshot = facts.snapshot
     tasks = snapshot.plan.tasks if snapshot.plan else ()
     named = {join(snapshot.folder, task.file) for task in tasks if ids is None or task.id in ids}

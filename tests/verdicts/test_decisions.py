@@ -188,3 +188,14 @@ def test_an_approval_of_before_task_files_were_kept_goes_on() -> None:
     run.files[path] = f"{kept}\n{second}\n"
     run.proven.add(kept)
     assert run.write("01-t.md", "# 01. T\n\nOther.\n").messages("approval-stale") == []
+
+
+def test_a_task_file_that_is_no_text_is_compared_by_its_bytes() -> None:
+    run = (
+        approved()
+        .report("4a", "complete", "01")
+        .write("03-t.md", "# 03. T\n\0one\n")
+        .answer("plan", "approve")
+    )
+    assert run.messages("approval-stale") == []
+    assert run.write("03-t.md", "# 03. T\n\0two\n").messages("approval-stale")
