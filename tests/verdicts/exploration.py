@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import gc
 import hashlib
 import json
 import os
@@ -206,6 +207,8 @@ def _told(name: str, seed: int, histories: int) -> list[str]:
         if far.histories % 1000 == 0 and sys.stderr.isatty():
             print(f"{name}: {far.histories} of {histories} histories", file=sys.stderr)
 
+    # Nearly all that is made here is kept.
+    gc.set_threshold(50_000)
     began = time.monotonic()
     result = Exploration(MODELS[name], seed).explore(histories, 5, progress)
     states, ways = len(result.states), len(result.violations)

@@ -79,6 +79,7 @@ class Run:
     head: dict[str, str] = field(default_factory=dict)
     now: datetime = BEGIN
     measured: dict[str, CheckState] = field(default_factory=dict)
+    _looked: tuple[Run, EvaluationTrace] | None = None
 
     def copy(self) -> Run:
         """A run that goes on by itself."""
@@ -182,8 +183,19 @@ class Run:
     # ---- how it stands
 
     def trace(self) -> EvaluationTrace:
-        """The run as its files show it."""
-        return evaluate_traced(self.workflow, self.snapshot(MemoryFiles(self.files, self.mtimes), {}))
+        """The run as its files show it; what did not change since is not looked at again."""
+        if self._looked is None or not self._is_like(self._looked[0]):
+            then = replace(self.copy(), _looked=None)
+            found = evaluate_traced(self.workflow, then.snapshot(MemoryFiles(then.files, then.mtimes), {}))
+            self._looked = (then, found)
+        return self._looked[1]
+
+    def _is_like(self, other: Run) -> bool:
+        """True if all that an evaluation depends on is the same."""
+        return self.workflow is other.workflow and all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("at", "files", "mtimes", "proven", "head", "measured")
+        )
 
     def snapshot(self, files: Files, parsed: dict[tuple[str, str], Any], *claims: Claim) -> Snapshot:
         """The run as read from some files, beside parse results that are kept and the live claims."""
