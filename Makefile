@@ -4,8 +4,9 @@
 # make bench  how fast it is; ARGS=--check: no figure more than 20 % worse than the committed ones; make bench-peers: beside
 #             two task servers of others, from npm
 # make explore  100,000 histories a workflow, honest and not, beside a model of its rules; outside CI
-# make soak   20,000 rounds of renames and removals of watched folders, 10,000 writes by clients that are killed, and 20
-#             rounds of machines that share claims while their servers are killed, paused and cut off
+# make soak   20,000 rounds of renames and removals of watched folders, 10,000 writes by clients that are killed, 20 rounds of
+#             machines that share claims while their servers are killed, paused and cut off, and 1,000,000 changes, each
+#             answer compared with that of a first look
 # make drive  real coding assistants, from npm, drive the examples without an account or a network, and are held by
 #             their fences; outside CI
 # make wheel  dist/*.whl and dist/*.tar.gz
@@ -62,7 +63,7 @@ oracles: $(VENV)/tested
 .PHONY: soak
 soak: $(VENV)/tested
 	$(BIN)/python -m tests.soak $(or $(ARGS),storm)
-	$(if $(ARGS),,$(BIN)/python -m tests.soak haul && $(BIN)/python -m tests.soak fleet)
+	$(if $(ARGS),,for part in haul fleet changes; do $(BIN)/python -m tests.soak $$part || exit 1; done)
 
 drive: $(VENV)/tested
 	$(BIN)/python -m tests.assistants_live $(ARGS)

@@ -1,4 +1,5 @@
-"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1, haul --minutes 120, fleet --rounds 20."""
+"""`make soak`: python -m tests.soak storm --rounds 20000 --seed 1, haul --minutes 120, fleet --rounds 20,
+changes --changes 1000000."""
 
 from __future__ import annotations
 
@@ -37,7 +38,13 @@ def main() -> int:
     fleet = parts.add_parser("fleet", help="machines that share claims, while their servers fail")
     fleet.add_argument("--rounds", type=int, default=20)
     fleet.add_argument("--seed", type=int, default=1)
+    changes = parts.add_parser("changes", help="changes of files, each told, and a cache that is spoilt")
+    changes.add_argument("--changes", type=int, default=1_000_000)
+    changes.add_argument("--seed", type=int, default=1)
+    changes.add_argument("--first", type=int, default=0, help="the number of the first root")
     arguments = options.parse_args()
+    if arguments.part == "changes":
+        return _changes(arguments)
     if arguments.part == "haul":
         return _haul(arguments)
     if arguments.part == "fleet":
@@ -48,6 +55,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="phasekeeper-soak-") as folder:
         os.environ["XDG_STATE_HOME"] = f"{folder}/state"
         return asyncio.run(_storm(Path(folder).resolve(), arguments.rounds, arguments.seed))
+
+
+def _changes(arguments: argparse.Namespace) -> int:
+    from tests.soak.changes import play_changes
+
+    began = time.monotonic()
+
+    def progress(made: int, root: int) -> None:
+        minutes = (time.monotonic() - began) / 60
+        print(f"{made} changes of {arguments.changes}, {root} roots, {minutes:.1f} minutes", flush=True)
+
+    compared = play_changes(arguments.changes, arguments.seed, arguments.first, progress)
+    print(f"{arguments.changes} changes, {compared} comparisons, no difference")
+    return 0
 
 
 def _haul(arguments: argparse.Namespace) -> int:

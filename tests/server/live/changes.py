@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import subprocess
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
@@ -168,10 +170,30 @@ def claim(seconds: int) -> str:
     return json.dumps(claimed) + "\n"
 
 
-contents = st.sampled_from((*TEXTS, *JOURNALS, *map(claim, (-1, 5, 60))))
-places = st.sampled_from(PLACES)
-folders = st.sampled_from(FOLDERS)
-anywhere = st.one_of(places, folders)
+CONTENTS = (*TEXTS, *JOURNALS, *map(claim, (-1, 5, 60)))
+ANYWHERE = (*PLACES, *FOLDERS)
+
+Change = tuple[str, tuple[Any, ...]]
+"""The name of a method of `Changes` and its arguments."""
+KINDS: tuple[tuple[str, tuple[tuple[Any, ...], ...]], ...] = (
+    ("write", (PLACES, CONTENTS)),
+    ("write", (PLACES[:6], CONTENTS)),
+    ("replace", (PLACES, CONTENTS)),
+    ("cut", (PLACES, (0.0, 0.5))),
+    ("spoil", (PLACES,)),
+    ("remove", (ANYWHERE,)),
+    ("rename", (ANYWHERE, ANYWHERE)),
+    ("copy", (FOLDERS, FOLDERS)),
+    ("link", (ANYWHERE, (*ANYWHERE, ""))),
+    ("relocate", (FOLDERS,)),
+    ("folder", (ANYWHERE,)),
+    ("file", (ANYWHERE,)),
+    ("age", (PLACES, (-10, 1, 10))),
+    ("later", ((3, 30),)),
+    ("act", (RUNS, ("planning", "plan_review", "4a"), ("ok", "fail"))),
+    ("commit", ()),
+)
+"""Names of changes, and for each of their arguments what it is chosen from."""
 
 
 class Changes:
@@ -337,30 +359,13 @@ def _content(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def changes() -> st.SearchStrategy[tuple[str, tuple[object, ...]]]:
-    """(name of a change, its arguments)."""
-    runs = st.sampled_from(RUNS)
-    seconds = st.sampled_from((-10, 1, 10))
-    return st.one_of(
-        st.tuples(st.just("write"), st.tuples(places, contents)),
-        st.tuples(st.just("write"), st.tuples(st.sampled_from(PLACES[:6]), contents)),
-        st.tuples(st.just("replace"), st.tuples(places, contents)),
-        st.tuples(st.just("cut"), st.tuples(places, st.sampled_from((0.0, 0.5)))),
-        st.tuples(st.just("spoil"), st.tuples(places)),
-        st.tuples(st.just("remove"), st.tuples(anywhere)),
-        st.tuples(st.just("rename"), st.tuples(anywhere, anywhere)),
-        st.tuples(st.just("copy"), st.tuples(folders, folders)),
-        st.tuples(st.just("link"), st.tuples(anywhere, st.one_of(anywhere, st.just("")))),
-        st.tuples(st.just("relocate"), st.tuples(folders)),
-        st.tuples(st.just("folder"), st.tuples(anywhere)),
-        st.tuples(st.just("file"), st.tuples(anywhere)),
-        st.tuples(st.just("age"), st.tuples(places, seconds)),
-        st.tuples(st.just("later"), st.tuples(st.sampled_from((3, 30)))),
-        st.tuples(
-            st.just("act"),
-            st.tuples(
-                runs, st.sampled_from(("planning", "plan_review", "4a")), st.sampled_from(("ok", "fail"))
-            ),
-        ),
-        st.tuples(st.just("commit"), st.tuples()),
-    )
+def changes() -> st.SearchStrategy[Change]:
+    """Any change."""
+    kinds = ((name, map(st.sampled_from, choices)) for name, choices in KINDS)
+    return st.one_of(*(st.tuples(st.just(name), st.tuples(*arguments)) for name, arguments in kinds))
+
+
+def random_change(choose: random.Random) -> Change:
+    """Any change, without what finds a shorter way to a fault."""
+    name, choices = choose.choice(KINDS)
+    return name, tuple(map(choose.choice, choices))
