@@ -4,8 +4,9 @@
     python -m tests.corpus.oracles --record backlog
 
 Packages come from npm, and what BMAD's script imports from Python's index, all into a folder that is taken
-away; each tool works on a copy of a repository. Exit code 1 where an answer is another one than what was
-recorded. `--record` writes those of Backlog.md, which the tests compare with ours.
+away; each tool works on a copy of a repository. Then a task of an example is reported as done, and the tool
+has to read what was written there. Exit code 1 where an answer is another one than what was recorded, or a
+tool reads something else. `--record` writes the answers of Backlog.md, which the tests compare with ours.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.server.workspace.apply import apply_command
+from phasekeeper.server.workspace.workspace import Workspace
+
 from tests.corpus.places import CORPUS
+from tests.roots import EXAMPLES
 
 BACKLOG_ANSWERS = Path(__file__).with_name("backlog_answers.json")
 _SCRIPT = "src/bmm-skills/plan/bmad-sprint-planning/scripts/sprint_plan.py"
@@ -35,13 +41,23 @@ class Oracle(NamedTuple):
     """A tool: its package, where its repositories lie, and what is asked of it in a copy of one of them.
 
     `ask` gives the answers by question, from the installed package, a repository and what was recorded of
-    it; `recorded` gives those of all repositories.
+    it; `recorded` gives those of all repositories. `states` are those of all work, as it says they are.
     """
 
     package: str
     convention: str
     ask: Callable[[Path, Path, Answers], Answers]
     recorded: Callable[[Path], Mapping[str, Answers]]
+    states: Callable[[Path, Path], Answers]
+
+
+class Write(NamedTuple):
+    """A task of an example that is reported as done, and the states that the tool has to show differently."""
+
+    run: str
+    step: str
+    task: str
+    becomes: Answers
 
 
 def _run(*words: str, at: Path) -> str:
@@ -151,10 +167,7 @@ def _recorded_backlog(corpus: Path) -> Mapping[str, Answers]:
 
 
 def _bmad(package: Path, root: Path, recorded: Answers) -> Answers:
-    python = package.parent / "venv/bin/python"
-    if not python.exists():
-        venv.create(python.parents[1], with_pip=True)
-        _run(str(python), "-m", "pip", "install", "--quiet", "ruamel.yaml", at=package)
+    python = _bmad_python(package)
     answers: Answers = {}
     for asked in recorded:
         # Its answers have the path in them, as it was asked for.
@@ -162,6 +175,15 @@ def _bmad(package: Path, root: Path, recorded: Answers) -> Answers:
         script = (str(python), str(package / _SCRIPT), question, "--status-file", path)
         answers[asked] = _json(*script, at=root.parents[1])
     return answers
+
+
+def _bmad_python(package: Path) -> Path:
+    """A Python that has what its script imports."""
+    python = package.parent / "venv/bin/python"
+    if not python.exists():
+        venv.create(python.parents[1], with_pip=True)
+        _run(str(python), "-m", "pip", "install", "--quiet", "ruamel.yaml", at=package)
+    return python
 
 
 def _recorded_bmad(corpus: Path) -> Mapping[str, Answers]:
@@ -174,11 +196,55 @@ def _recorded_bmad(corpus: Path) -> Mapping[str, Answers]:
     return found
 
 
+# ---- what each reads of what was written --------------------------------------------------------
+
+
+def _openspec_states(package: Path, root: Path) -> Answers:
+    listed = _json(_program(package, "openspec"), "list", "--json", at=root)
+    validated = _json(_program(package, "openspec"), "validate", "--all", "--json", at=root)
+    return {each["name"]: _counts(each) for each in listed["changes"]} | {
+        f"valid {each['id']}": each["valid"] for each in validated["items"]
+    }
+
+
+def _task_master_states(package: Path, root: Path) -> Answers:
+    tool = _program(package, "task-master")
+    listed = _json(tool, "list", "--with-subtasks", "--format", "json", at=root)["tasks"]
+    return {str(task["id"]): task["status"] for task in listed} | {
+        f"{task['id']}.{each['id']}": each["status"] for task in listed for each in task["subtasks"]
+    }
+
+
+def _backlog_states(package: Path, root: Path) -> Answers:
+    listed = _json(_program(package, "backlog"), "task", "list", "--json", at=root)["tasks"]
+    return {each["id"]: each["status"] for each in listed}
+
+
+def _bmad_states(package: Path, root: Path) -> Answers:
+    path = "_bmad-output/implementation-artifacts/sprint-status.yaml"
+    script = (str(_bmad_python(package)), str(package / _SCRIPT))
+    status = _json(*script, "status", "--status-file", path, at=root)
+    is_valid = _json(*script, "validate", "--status-file", path, at=root)["valid"]
+    return {"valid": is_valid, "illegal": status["illegal"], **status["stories"]}
+
+
 ORACLES = {
-    "openspec": Oracle("@fission-ai/openspec", "openspec", _openspec, _recorded_openspec),
-    "task-master": Oracle("task-master-ai", "taskmaster", _task_master, _recorded_task_master),
-    "backlog": Oracle("backlog.md", "backlog", _backlog, _recorded_backlog),
-    "bmad": Oracle("bmad-method", "bmad", _bmad, _recorded_bmad),
+    "openspec": Oracle("@fission-ai/openspec", "openspec", _openspec, _recorded_openspec, _openspec_states),
+    "task-master": Oracle(
+        "task-master-ai", "taskmaster", _task_master, _recorded_task_master, _task_master_states
+    ),
+    "backlog": Oracle("backlog.md", "backlog", _backlog, _recorded_backlog, _backlog_states),
+    "bmad": Oracle("bmad-method", "bmad", _bmad, _recorded_bmad, _bmad_states),
+}
+WRITES = {
+    "openspec": Write(
+        "openspec/changes/add-shelf-map", "apply", "1.2", {"add-shelf-map": "2 of 3, in-progress"}
+    ),
+    "task-master": Write(".taskmaster/tasks/tasks.json#master", "implement", "2.2", {"2.2": "done"}),
+    "backlog": Write("backlog", "work", "TASK-2", {"TASK-2": "Done"}),
+    "bmad": Write(
+        "_bmad-output/implementation-artifacts", "develop", "1-3-count-fines", {"backlog": None, "review": 1}
+    ),
 }
 
 
@@ -195,6 +261,21 @@ def _ask_all(
         now = oracle.ask(package, root, recorded)
         recorded = {key: value for key, value in recorded.items() if key != "changes"}
         yield repository, recorded, now
+
+
+def _misread(name: str, package: Path, work: Path) -> Iterator[str]:
+    """What the tool does not read as it was written."""
+    root, write = work / "written" / name, WRITES[name]
+    shutil.copytree(EXAMPLES / "conventions" / name, root)
+    _run("git", "init", "--quiet", at=root)
+    for path in root.glob("backlog/tasks/*.md"):
+        # Nothing is done there before its criteria are.
+        path.write_text(path.read_text("utf-8").replace("- [ ]", "- [x]"), "utf-8")
+    before = ORACLES[name].states(package, root)
+    said = Command("report", write.step, "complete", tasks=(write.task,), actor="a", channel="cli")
+    apply_command(Workspace(root), write.run, said)
+    now = ORACLES[name].states(package, root)
+    yield from _differences(f"written by us: {write.run}", before | write.becomes, now)
 
 
 def _differences(repository: str, before: Answers, now: Answers) -> Iterator[str]:
@@ -224,15 +305,15 @@ def main() -> int:
             package = _installed(oracle.package, Path(folder).resolve() / "tool")
             version = json.loads((package / "package.json").read_text("utf-8"))["version"]
             asked = list(_ask_all(oracle, CORPUS, package, work))
+            misread = list(_misread(name, package, work))
         if arguments.record and name == "backlog":
             answers = {repository: now for repository, _, now in asked}
             BACKLOG_ANSWERS.write_text(f"{json.dumps(answers, indent=1, ensure_ascii=False)}\n", "utf-8")
         found = [line for each in asked for line in _differences(*each)]
-        print(
-            f"{oracle.package} {version}: {len(asked)} repositories, {len(found)} answers are not as recorded"
-        )
-        print("".join(f"  {line}\n" for line in found), end="", flush=True)
-        differs |= bool(found)
+        head = f"{oracle.package} {version}: {len(asked)} repositories, {len(found)} answers not as recorded"
+        print(f"{head}, {len(misread) or 'nothing'} of what was written is read differently")
+        print("".join(f"  {line}\n" for line in (*found, *misread)), end="", flush=True)
+        differs |= bool(found or misread)
     return 1 if differs else 0
 
 
