@@ -160,7 +160,7 @@ def _command(handler: Mapping[str, Any]) -> str:
 
 
 def _run(
-    command: str, sent: bytes, root: Path, env: Mapping[str, str] | None = None, limit_s: int = _LIMIT_S
+    command: str, sent: bytes, root: Path, env: Mapping[str, str] | None = None, limit_s: int | None = None
 ) -> HookOutcome:
     try:
         done = subprocess.run(
@@ -169,7 +169,7 @@ def _run(
             env={**os.environ, **(env or {})},
             input=sent,
             capture_output=True,
-            timeout=limit_s,
+            timeout=limit_s or _LIMIT_S,
             check=False,
         )
     except subprocess.TimeoutExpired:

@@ -37,6 +37,23 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 FOUND = """
 master-plan
 edit: all marks
+report: 5a pass
+report: 4b fail 02
+edit: failures into passes
+edit: no journal
+report: 6 ok
+person: adopts
+
+master-plan
+edit: all marks
+file: 4a complete 01
+edit: no reports
+report: 5a pass
+person: adopts
+report: 6 ok
+
+master-plan
+edit: all marks
 report: 4b fail 02
 edit: no journal
 report: 5a pass

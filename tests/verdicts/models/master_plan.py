@@ -14,10 +14,12 @@ from itertools import count
 from phasekeeper.orchestration.result.values import Evaluation
 
 from tests.verdicts.exploration import Model
+from tests.verdicts.models.json_state import JOURNAL
 from tests.verdicts.runs import CONFIG, Run, plan_run
 
 STAGES = {"1": ("01",), "2": ("02", "03")}
-PLAN = "tasks/f/MASTER_PLAN.md"
+FOLDER = "tasks/f"
+PLAN = f"{FOLDER}/MASTER_PLAN.md"
 STAGE_OF_FORM = re.compile(r"^\*\*Phase\*\*: (\d+)", re.MULTILINE)
 
 
@@ -69,6 +71,19 @@ class Truth:
         elif move == "edit: failures into passes":
             self._file_passes(run)
         self.failures = {path for path in run.files if "FAIL" in run.files[path]}
+        if who == "edit" and not self.is_approved:
+            self._forget(run)
+
+    def _forget(self, run: Run) -> None:
+        """What no file shows any more, once the journal is deleted; a person who adopts the plan later is
+        asked about what lies there."""
+        if self.failures or f"{FOLDER}/{JOURNAL}" in run.files:
+            return
+        reports = [text for path, text in run.files.items() if path.startswith(f"{FOLDER}/reports/")]
+        for stage in self.stages.values():
+            if stage.verdict == "fail" or not reports:
+                stage.verdict, stage.implemented = "", set()
+        self.is_validated |= any("5a OBJECTIVE GATE STATUS**: PASS" in text for text in reports)
 
     def _file_passes(self, run: Run) -> None:
         """A report file with another verdict is a report of its own, filed in its turn or not."""
