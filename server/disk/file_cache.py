@@ -19,7 +19,7 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
-from .partial_saves import GRACE_MS, PartialSaves, is_overwritten, is_passing, monotonic_ms
+from .partial_saves import GRACE_MS, PartialSaves, is_gone, is_overwritten, is_passing, monotonic_ms
 from .path_index import PathIndex
 from .safe_open import folder_kind, links_on, may_link, refusal
 
@@ -27,9 +27,8 @@ SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
 TEXT_BYTES = 4 * MEBIBYTE
 """So much text is kept; a file that was not looked at for long is read again when it is needed."""
-_PART = 64
-_MANY = 64
-"""If more names of one folder may have changed, the folder is listed anew."""
+_PART = _MANY = 64
+"""If more names of one folder may have changed, it is listed anew."""
 
 
 class _CachedFile(NamedTuple):
@@ -66,7 +65,6 @@ class FileCache:
         """Counts up when links lead other ways than before."""
 
     # ---- what evaluations ask
-
     def read(self, path: str) -> File:
         """The file as it was last seen; see `DiskFiles.read`."""
         seen, hold = self._seen.get(path), self.saves.holds.get(path)
@@ -323,6 +321,8 @@ class FileCache:
         One that was not read before is only noted, if it was saved this moment.
         """
         hold = self.saves.holds.get(path)
+        if hold and hold.is_gone and is_gone(now) and self._is_listed_file(path):
+            return hold.before is not None  # Its folder names it until the grace is over.
         before = hold.before if hold else self._last_read(path)
         is_fresh = before or hold or abs(time_ns() - sign.ctime_ns) < GRACE_MS * 1_000_000
         seen = self._seen.get(path)

@@ -48,6 +48,7 @@ def _play_root(number: int, choose: random.Random) -> int:
             _show(root, batch, choose)
             _age(root, choose)
             if choose.random() < SHARE_COMPARED or made >= number:
+                root.rest()
                 root.assert_as_at_first_sight()
                 compared += 1
     finally:
@@ -66,7 +67,6 @@ def _show(root: CachedRoot, batch: list[Change], choose: random.Random) -> None:
         root.look()
     else:
         root.tell(paths, grace=way == "hold")
-        root.rest()
 
 
 def _age(root: CachedRoot, choose: random.Random) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,93 @@ def test_a_name_that_is_held_goes_with_its_grace_though_nobody_asks_for_its_file
     cache.end_holds(cache.saves.over())
     assert [*cache.list("a")] == []
     assert cache.take()[0] == {"a/x.md", "a/"}
+
+
+class SavedBeside:
+    """A file that is saved beside itself and then over itself, as by `sed -i`, told or not at each step."""
+
+    BESIDE, SAVED = "f/sedAbCdEf", "f/a.py"
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.ms = root, 0.0
+        put(root / self.SAVED, "one\n")
+        self.cache = FileCache(root, lambda: self.ms)
+        self.look()
+
+    def look(self) -> None:
+        """Read all that the folder names, as an artifact with a pattern does."""
+        for name in self.cache.list("f"):
+            self.cache.read(f"f/{name}")
+
+    def begin(self) -> None:
+        put(self.root / self.BESIDE, "")
+
+    def fill(self) -> None:
+        if (self.root / self.BESIDE).exists():
+            put(self.root / self.BESIDE, "two\n")
+
+    def end(self) -> None:
+        os.replace(self.root / self.BESIDE, self.root / self.SAVED)  # noqa: PTH105
+
+    def tell(self, *paths: str, grace: bool = True) -> None:
+        self.cache.has_grace = grace
+        self.cache.refresh(paths or (self.BESIDE, self.SAVED))
+
+    def tell_beside(self) -> None:
+        self.tell(self.BESIDE)
+
+    def tell_folder(self) -> None:
+        self.tell("f", grace=False)
+
+    def look_again(self) -> None:
+        self.cache.has_grace = True
+        self.cache.recheck([self.SAVED, "f/"])
+
+    def look_beside(self) -> None:
+        self.cache.has_grace = True
+        self.cache.recheck([self.BESIDE])
+
+    def forget(self) -> None:
+        self.cache.forget([self.BESIDE])
+
+    def wait(self, share: float = 1) -> None:
+        self.ms += share * GRACE_MS
+        self.cache.end_holds(self.cache.saves.over())
+
+    def wait_briefly(self) -> None:
+        self.wait(0.4)
+
+    MEANWHILE = (
+        look, fill, tell, tell_beside, tell_folder, look_again, look_beside, forget, wait, wait_briefly
+    )  # fmt: skip
+
+    def assert_as_on_disk(self) -> None:
+        """Compare once all was told and each grace is over."""
+        self.tell()
+        for _ in range(3):
+            self.wait()
+            self.look()
+        assert [*self.cache.list("f")] == sorted(os.listdir(self.root / "f"))  # noqa: PTH208
+        assert self.cache.read(self.SAVED) == DiskFiles(self.root).read(self.SAVED)
+
+
+def test_a_file_that_was_only_there_for_a_save_is_named_no_more(root):
+    save = SavedBeside(root)
+    save.begin()
+    save.tell()
+    save.look()
+    save.end()
+    save.assert_as_on_disk()
+
+
+def test_whatever_is_told_and_asked_while_a_file_is_saved_beside_itself_it_is_as_on_disk_then(root):
+    choose = random.Random(1)
+    for number in range(150):
+        save, steps = SavedBeside(root / str(number)), choose.randint(1, 7)
+        save.begin()
+        ends_after = choose.randrange(steps)
+        for step in range(steps):
+            choose.choice(SavedBeside.MEANWHILE)(save)
+            if step == ends_after:
+                save.end()
+        save.assert_as_on_disk()

@@ -59,6 +59,7 @@ NAMES = (
     "review/plan-review.json",
     "planning/plan-review.json",
     "code/diff.patch",
+    "code/files/sedAbCdEf",
     "reports/09-4a-task-03.md",
     "03-share-link.md",
     ".phasekeeper/journal.jsonl",
