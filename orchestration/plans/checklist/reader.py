@@ -154,7 +154,7 @@ def _stages(
         group = grouped[name]
         # The heading is that of the first of them: no row of a stage stands above it.
         span = heads[own].span if own >= 0 else Span(0, 0, 0, len(lines[0]))
-        tasks = StageTasks([_task(row, span.line) for row in group])
+        tasks = StageTasks.after([_task(row, span.line) for row in group], None)
         yield Stage(name, heads[own].text if own >= 0 else "Tasks", span, tasks)
 
 

@@ -102,6 +102,7 @@ def plan_of_records(
     grouped: dict[str, list[Task]] = {name: [] for name in stages}
     for record, task in zip(records, _tasks(records, lines, earlier, span.line), strict=True):
         grouped[record.stage].append(task)
+    known = {stage.id: stage.tasks for stage in before.stages} if before else {}
     is_said = before is not None and all(
         old and _substance_of(new) == _substance_of(old) for new, old in changed
     )
@@ -109,7 +110,9 @@ def plan_of_records(
         title=title,
         status="",
         stages=tuple(
-            Stage(name, stages[name], span, StageTasks(tasks)) for name, tasks in grouped.items() if tasks
+            Stage(name, stages[name], span, StageTasks.after(tasks, known.get(name)))
+            for name, tasks in grouped.items()
+            if tasks
         ),
         substance=before.substance
         if is_said and before
