@@ -263,7 +263,7 @@ class Plan:
     claims: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     details: Mapping[str, TaskFile] = field(default_factory=lambda: MappingProxyType({}))
     problems_of_files: Mapping[str, tuple[Problem, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    memory: Mapping[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:

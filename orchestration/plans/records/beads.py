@@ -18,7 +18,7 @@ from ...findings import Problem, Severity, Span
 from ...formats.json_text import read_json
 from ...vfs.files import natural
 from ..model import Dialect, MarkStatus, Plan
-from .task_records import RECORDS, TaskRecord, move_down, plan_of_records
+from .task_records import TaskRecord, move_down, plan_of_records
 
 STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
     "open": MarkStatus.TODO, "in_progress": MarkStatus.IN_PROGRESS, "hooked": MarkStatus.IN_PROGRESS,
@@ -157,8 +157,7 @@ def read_issues(text: str, before: Plan | None = None) -> Plan | None:
         if issue.problems:
             problems += (move_down(found, line) for found in issue.problems)
     plan = plan_of_records(records, Span(0, 0, 0, 0), problems, before=before, lines=lines)
-    memory = {_ISSUES: _Memory(read, [*issues.values()], records), RECORDS: (records, lines)}
-    return replace(plan, memory=memory)
+    return replace(plan, memory=plan.memory | {_ISSUES: _Memory(read, [*issues.values()], records)})
 
 
 def _lines(
