@@ -326,8 +326,9 @@ class Snapshot:
 
         Of one that has no file what the plan itself says.
         """
-        if self.plan is not None and (not task.file or task.id in self.plan.details):
-            return self.plan.details.get(task.id, _NO_DETAILS)
+        plan = self.plan
+        if plan is not None and (not task.file or task.id in plan.details):
+            return plan.details.get(task.id, _NO_DETAILS)
         artifact, read = self.workflow.plan, self._task_files
         assert artifact
         if task.file not in read:
