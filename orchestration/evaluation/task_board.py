@@ -27,10 +27,10 @@ def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
     facts.trace.append(entry)
     by_id = snapshot.plan.by_id
     items = outcome.value if isinstance(outcome.value, list) else []
-    ids = (str(item.get("id")) for item in items if isinstance(item, dict))
+    ids = [str(item.get("id")) for item in items if isinstance(item, dict)]
     tasks = [by_id[name] for name in ids if name in by_id]
     # What is handed out (again) is not finished, whatever was reported of it before.
-    finished = TaskTurns(facts).reported_tasks - {task.id for task in tasks}
+    finished = TaskTurns(facts).reported_tasks.difference(ids)
     return build_schedule(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)
 
 

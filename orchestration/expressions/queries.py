@@ -8,7 +8,7 @@ of its members, and true is not 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 from operator import contains
 
@@ -89,6 +89,21 @@ class Index:
         return [self.items[position] for position in self.positions(pattern) if position > last]
 
 
+class PartitionedIndex:
+    """An index of the items of several, in their order; each of them may be part of others, too."""
+
+    def __init__(self, parts: Sequence[Index]):
+        self.parts = parts
+
+    @property
+    def items(self) -> list[Mapping[str, object]]:
+        return [*chain.from_iterable(part.items for part in self.parts)]
+
+    def pick(self, pattern: Pattern) -> list:
+        """The items that match, in order."""
+        return [*chain.from_iterable(part.pick(pattern) for part in self.parts)]
+
+
 def _keys(items: Sequence[Mapping[str, object]], names: tuple[str, ...]) -> Iterator[tuple]:
     """The keys of each item at some names: one column of values after the other, for most are text."""
     columns = ([item.get(name) for item in items] for name in names)
@@ -111,10 +126,10 @@ class Tasks:
 
     def __init__(
         self,
-        index: Index | None = None,
+        index: Index | PartitionedIndex | None = None,
         stages: Sequence[Mapping[str, object]] = (),
         details: Callable[[Mapping[str, object]], Mapping[str, object]] = dict,
-        by_stage: Mapping[str, Index] | None = None,
+        by_stage: Mapping[str, Index | PartitionedIndex] | None = None,
         stage_of: Callable[[str], str | None] | None = None,
     ):
         self.index = index or Index(())

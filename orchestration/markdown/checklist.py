@@ -92,15 +92,18 @@ def _items(document: MarkdownDocument) -> Iterator[ChecklistItem]:
     for number, line in enumerate(document.lines):
         while heading + 1 < len(headings) and headings[heading + 1].span.line <= number:
             heading += 1
-        if document.kinds[number] not in (TEXT, INDENTED, LAZY):
-            continue
-        has_box = "[" in line
-        if not has_box and not _HAS_SYMBOL.search(line):
-            continue
-        item = _box_item(number, line) if has_box else None
-        item = item or _symbol_item(number, line) or _cell_item(number, line)
-        if item:
-            yield item._replace(heading=heading)
+        if ("[" in line or _HAS_SYMBOL.search(line)) and (item := item_at(document, number, heading)):
+            yield item
+
+
+def item_at(document: MarkdownDocument, number: int, heading: int) -> ChecklistItem | None:
+    """The item in a line below a heading, by its index; None where that is no item."""
+    line = document.lines[number]
+    if document.kinds[number] not in (TEXT, INDENTED, LAZY):
+        return None
+    item = _box_item(number, line) if "[" in line else None
+    item = item or _symbol_item(number, line) or _cell_item(number, line)
+    return item._replace(heading=heading) if item else None
 
 
 def _box_item(number: int, line: str) -> ChecklistItem | None:

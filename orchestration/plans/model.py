@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Span
+from ..partitions import SIZE, is_same, partition
 
 
 class MarkStatus(StrEnum):
@@ -100,36 +101,63 @@ class Task:
 
 class StageTasks(tuple[Task, ...]):
     """The tasks of a stage, in order, with what is counted and looked up in them: once, however often the
-    rest of the plan is read anew.
+    rest of the plan is read anew. Of a long stage it is put together from its `partitions`.
     """
+
+    _partitions: tuple[StageTasks, ...] = ()
+
+    @classmethod
+    def after(cls, tasks: Sequence[Task], before: StageTasks | None) -> StageTasks:
+        """The tasks, with the partitions of the stage `before` that hold the same ones."""
+        if before is not None and is_same(tasks, before):
+            return before
+        stage = cls(tasks)
+        if len(stage) > 2 * SIZE:
+            stage._partitions = tuple(partition(stage, before._partitions if before else (), cls))
+        return stage
+
+    @property
+    def partitions(self) -> tuple[StageTasks, ...]:
+        """The tasks in parts, each of which may be that of an earlier stage; of few tasks they are one."""
+        return self._partitions or (self,)
 
     @cached_property
     def done(self) -> int:
+        if self._partitions:
+            return sum(part.done for part in self._partitions)
         return sum(task.status is MarkStatus.DONE for task in self)
 
     @cached_property
     def total(self) -> int:
         """The number of tasks that count."""
+        if self._partitions:
+            return sum(part.total for part in self._partitions)
         return sum(task.counts for task in self)
 
     @cached_property
     def unknown(self) -> int:
         """The number of tasks whose mark nobody knows."""
+        if self._partitions:
+            return sum(part.unknown for part in self._partitions)
         return sum(task.status is MarkStatus.UNKNOWN for task in self)
 
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The file of each task, "" for one that names none."""
+        if self._partitions:
+            return tuple(chain.from_iterable(part.files for part in self._partitions))
         return tuple(task.file for task in self)
 
     @cached_property
     def by_id(self) -> Mapping[str, Task]:
         """Tasks by id. Of two rows with one id the open one speaks for both: done only when both are."""
-        return _by_id(self)
+        return _merged_by_id(self, self._partitions) if self._partitions else _by_id(self)
 
     @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
         """Every name of the tasks (in small letters) to the ids of those that have it."""
+        if self._partitions:
+            return _merged_names(self._partitions)
         found: dict[str, frozenset[str]] = {}
         for task in self:
             file = task.file.rsplit("/", 1)[-1]
@@ -146,6 +174,25 @@ def _by_id(tasks: Iterable[Task]) -> dict[str, Task]:
     for task in tasks:
         if task.id not in found or (found[task.id].done and not task.done):
             found[task.id] = task
+    return found
+
+
+def _merged_by_id(tasks: Iterable[Task], groups: Sequence[StageTasks]) -> dict[str, Task]:
+    """The tasks of some groups by id; `tasks` are all of them."""
+    found: dict[str, Task] = {}
+    for group in groups:
+        found.update(group.by_id)
+    is_unique = len(found) == sum(len(group.by_id) for group in groups)
+    return found if is_unique else _by_id(tasks)
+
+
+def _merged_names(groups: Iterable[StageTasks]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in groups:
+        names = group.names
+        for name in found.keys() & names.keys():
+            names = {**names, name: found[name] | names[name]}
+        found.update(names)
     return found
 
 
@@ -216,7 +263,7 @@ class Plan:
     claims: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     details: Mapping[str, TaskFile] = field(default_factory=lambda: MappingProxyType({}))
     problems_of_files: Mapping[str, tuple[Problem, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    memory: Mapping[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -243,22 +290,12 @@ class Plan:
     @cached_property
     def by_id(self) -> Mapping[str, Task]:
         """Tasks by id. Of two rows with one id the open one speaks for both: done only when both are."""
-        stages = [stage.tasks.by_id for stage in self.stages]
-        found: dict[str, Task] = {}
-        for tasks in stages:
-            found.update(tasks)
-        is_unique = len(found) == sum(map(len, stages))
-        return MappingProxyType(found if is_unique else _by_id(self.tasks))
+        return MappingProxyType(_merged_by_id(self.tasks, [stage.tasks for stage in self.stages]))
 
     @cached_property
     def names(self) -> Mapping[str, str]:
         """Every name of each task (in small letters) to its id; one that two tasks share is left out."""
-        stages = [stage.tasks.names for stage in self.stages]
-        found: dict[str, frozenset[str]] = {}
-        for names in stages:
-            for name in found.keys() & names.keys():
-                names = {**names, name: found[name] | names[name]}
-            found.update(names)
+        found = _merged_names(stage.tasks for stage in self.stages)
         unique = {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1}
         aliases = {name: task for name, task in self.claims.items() if name not in found}
         return aliases | unique

@@ -163,7 +163,7 @@ def build_schedule(
     claimed = {claim.task for claim in claims}
     claimed_tasks = [plan.by_id[task_id] for task_id in sorted(claimed) if task_id in plan.by_id]
     holders = {name: task.id for task in claimed_tasks for name in details(task).files}
-    open_tasks = [task for task in tasks if task.id not in claimed]
+    open_tasks = [task for task in tasks if task.id not in claimed] if claimed else tasks
     waits: dict[str, tuple[str, ...]] = {}
     blocked: dict[str, tuple[str, ...]] = {}
     ready, looked_at = [], 0
@@ -179,8 +179,9 @@ def build_schedule(
             blocked[task.id] = why
         else:
             ready.append(task.id)
-    blocked |= {task.id: _LATER for task in open_tasks[looked_at:] if task.id not in waits}
-    in_work = tuple(task.id for task in tasks if task.id in claimed)
+    later = dict.fromkeys((task.id for task in open_tasks[looked_at:]), _LATER)
+    blocked |= {name: why for name, why in later.items() if name not in waits} if later else later
+    in_work = tuple(task.id for task in tasks if task.id in claimed) if claimed else ()
     return Schedule(tuple(ready), _batches(open_tasks[:looked_at], waits, details), blocked, in_work)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..definition.inputs import Artifact
 from ..definition.model import Workflow
 from ..definition.root_config import Config
-from ..expressions.queries import Index, Tasks
+from ..expressions.queries import Index, PartitionedIndex, Tasks
 from ..expressions.values import MOST_ITEMS
 from ..findings import Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline, read_baseline
@@ -40,8 +40,8 @@ _NO_DETAILS = TaskFile()
 
 
 @dataclass(frozen=True, slots=True)
-class StageItems:
-    """The tasks of a stage, and their items as guards see them."""
+class TaskItems:
+    """A partition of the tasks of a stage, and its items as guards see them."""
 
     tasks: StageTasks
     index: Index
@@ -49,20 +49,20 @@ class StageItems:
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """The facts of a plan that guards see; they live as long as the parsed plan, those of a stage longer."""
+    """The facts of a plan that guards see; they live as long as the parsed plan, its partitions longer."""
 
     files: list[str]
     names: frozenset[str]
-    index: Index
+    index: PartitionedIndex
     stages: list[dict[str, Any]]
     done: int = 0
     total: int = 0
     unknown: int = 0
-    items: Mapping[str, StageItems] = field(default_factory=dict)
+    items: Mapping[str, Sequence[TaskItems]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, before: PlanFacts | None = None) -> PlanFacts:
-        """The facts of a parsed plan; a stage that has the tasks that it had `before` keeps its items."""
+        """The facts of a parsed plan; a partition that stood there `before` keeps its items."""
         stages = [
             {
                 "id": stage.id,
@@ -74,26 +74,20 @@ class PlanFacts:
             }
             for stage in plan.stages
         ]
-        known = before.items if before else {}
+        earlier = chain.from_iterable(before.items.values()) if before else ()
+        known = {id(each.tasks): each for each in earlier}
         items = {
-            stage.id: found
-            if (found := known.get(stage.id)) and found.tasks is stage.tasks
-            else StageItems(stage.tasks, Index(_items_of(stage.tasks, found)))
+            stage.id: [
+                known.get(id(part)) or TaskItems(part, Index([*map(_item, part)]))
+                for part in stage.tasks.partitions
+            ]
             for stage in plan.stages
         }
-        files = list(chain.from_iterable(each.tasks.files for each in items.values()))
-        whole = Index(list(chain.from_iterable(each.index.items for each in items.values())))
-        unknown = sum(each.tasks.unknown for each in items.values())
+        files = list(chain.from_iterable(stage.tasks.files for stage in plan.stages))
+        whole = PartitionedIndex([each.index for group in items.values() for each in group])
+        unknown = sum(stage.tasks.unknown for stage in plan.stages)
         done, total = (sum(stage[key] for stage in stages) for key in ("done", "total"))
         return cls(files, frozenset(files), whole, stages, done, total, unknown, items)
-
-
-def _items_of(tasks: StageTasks, before: StageItems | None) -> list[Mapping[str, object]]:
-    """The items of tasks; of those that stood at the same place before, the same."""
-    if before is None or len(before.tasks) != len(tasks):
-        return list(map(_item, tasks))
-    known = zip(tasks, before.tasks, before.index.items, strict=True)
-    return [item if task is same else _item(task) for task, same, item in known]
 
 
 def _item(task: Task) -> dict[str, str | bool | int]:
@@ -273,7 +267,7 @@ class Snapshot:
     def plan_facts(self) -> PlanFacts:
         plan, artifact = self.plan, self.workflow.plan
         if plan is None or artifact is None:
-            return PlanFacts([], frozenset(), Index(()), [])
+            return PlanFacts([], frozenset(), PartitionedIndex(()), [])
         parsed, kind = self.reader.parsed, f"parts of {artifact.kind} {self.place.unit}"
         reads = [self.reader.reads.get(path, "") for path in self.artifacts[artifact.id].paths]
         key, newest = (kind, " ".join(reads)), (f"newest {kind}", self.plan_path)
@@ -312,7 +306,9 @@ class Snapshot:
             }
 
         facts = self.plan_facts
-        by_stage = {name: each.index for name, each in facts.items.items()}
+        by_stage = {
+            name: PartitionedIndex([each.index for each in parts]) for name, parts in facts.items.items()
+        }
 
         def stage_of(name: str) -> str | None:
             task = plan.by_id.get(name)
@@ -330,8 +326,9 @@ class Snapshot:
 
         Of one that has no file what the plan itself says.
         """
-        if self.plan is not None and (not task.file or task.id in self.plan.details):
-            return self.plan.details.get(task.id, _NO_DETAILS)
+        plan = self.plan
+        if plan is not None and (not task.file or task.id in plan.details):
+            return plan.details.get(task.id, _NO_DETAILS)
         artifact, read = self.workflow.plan, self._task_files
         assert artifact
         if task.file not in read:

@@ -31,8 +31,8 @@ ROUNDS = 20
 BUDGETS = {
     "a save of one row, in the engine": 25,
     "a save of one row -> diagnostic, all of the server": 25,
-    "tasks.json: first look": 1000,
-    "tasks.json: a save of one status": 25,
+    **{f"{name}: first look": 1000 for name in ("tasks.json", "issues.jsonl", "tasks.md")},
+    **{f"{name}: a save of one status": 25 for name in ("tasks.json", "issues.jsonl", "tasks.md")},
     "evaluate, nothing new": 5,
     "phasekeeper next --json, no server": 1000,
 }
@@ -120,9 +120,6 @@ def engine(plan: BigPlan) -> Mapping[str, float]:
 
 def tags(plan: BigPlan) -> Mapping[str, float]:
     """What a tasks.json of Task Master with as many tasks costs the engine."""
-    root = plan.root.with_name("tags")
-    path = root / ".taskmaster/tasks/tasks.json"
-    path.parent.mkdir(parents=True)
     words = {"title": "Work on it", "description": "Do what is to be done.", "details": "- one\n- two"}
     tasks = [
         {"id": n, **words, "status": "pending", "dependencies": [n - 1] if n % 5 else []}
@@ -130,10 +127,51 @@ def tags(plan: BigPlan) -> Mapping[str, float]:
     ]
 
     def text(number: int) -> str:
-        done = {**tasks[number * 7919 % len(tasks)], "status": "done"}
-        changed = [done if each["id"] == done["id"] else each for each in tasks]
-        return json.dumps({"master": {"tasks": changed, "metadata": {"updated": str(number)}}}, indent=2)
+        tasks[number * 7919 % len(tasks)]["status"] = "done"
+        return json.dumps({"master": {"tasks": tasks, "metadata": {"updated": str(number)}}}, indent=2)
 
+    root = plan.root.with_name("tags")
+    return _of_file(root, root / ".taskmaster/tasks/tasks.json", text)
+
+
+def issues(plan: BigPlan) -> Mapping[str, float]:
+    """What an issues.jsonl of beads with as many issues costs the engine."""
+    lines = [
+        {"id": f"bd-{n}", "title": "Work on it", "description": "Do what is to be done.", "status": "open",
+         "priority": n % 4, "issue_type": "task", "created_at": f"2026-01-01T00:{n % 60:02}:00Z",
+         "dependencies": [{"depends_on_id": f"bd-{n - 1}", "type": "blocks"}] if n % 5 else []}
+        for n in range(1, len(plan.open_rows) + 1)
+    ]  # fmt: skip
+
+    def text(number: int) -> str:
+        lines[number * 7919 % len(lines)]["status"] = "closed"
+        return "".join(f"{json.dumps(each)}\n" for each in lines)
+
+    root = plan.root.with_name("issues")
+    return _of_file(root, root / ".beads/issues.jsonl", text)
+
+
+def checklist(plan: BigPlan) -> Mapping[str, float]:
+    """What a tasks.md of spec-kit with as many tasks, in phases of a hundred, costs the engine."""
+    root = plan.root.with_name("features")
+    path = root / "specs/001-shop/tasks.md"
+    path.parent.mkdir(parents=True)
+    for name in ("spec.md", "plan.md"):
+        (path.parent / name).write_text("# Shop\n\nWhat it is.\n")
+    marks = [" "] * len(plan.open_rows)
+
+    def text(number: int) -> str:
+        marks[number * 7919 % len(marks)] = "x"
+        heads = (f"\n## Phase {n // 100 + 1}\n\n" if n % 100 == 0 else "" for n in range(len(marks)))
+        rows = (f"- [{mark}] T{n:05} [P] Do the work in src/a{n}.py\n" for n, mark in enumerate(marks, 1))
+        return "# Tasks: Shop\n" + "".join(head + row for head, row in zip(heads, rows, strict=True))
+
+    return _of_file(root, path, text)
+
+
+def _of_file(root: Path, path: Path, text: Callable[[int], str]) -> Mapping[str, float]:
+    """What the first look at a root with one file costs, and saves of it, each with another task done."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, text(0))
     live = LiveRoot(root)
     first = minimum_ms(iter([lambda: [*live.scan_in_parts()]]))
@@ -143,7 +181,7 @@ def tags(plan: BigPlan) -> Mapping[str, float]:
             replace(path, text(number))
             yield lambda: live.refresh_paths([path])
 
-    return {"tasks.json: first look": first, "tasks.json: a save of one status": minimum_ms(saves())}
+    return {f"{path.name}: first look": first, f"{path.name}: a save of one status": minimum_ms(saves())}
 
 
 def evaluating(plan: BigPlan) -> Mapping[str, float]:
@@ -214,7 +252,7 @@ def main(arguments: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             plan = BigPlan.write(Path(folder).resolve() / "root", size)
             found.setdefault("floor: json.loads of a fixed text", []).append(fixed_ms())
-            for measure in (reading, engine, tags, evaluating, editor, commands):
+            for measure in (reading, engine, tags, issues, checklist, evaluating, editor, commands):
                 for what, value in measure(plan).items():
                     found.setdefault(what, []).append(value)
     for what, values in found.items():

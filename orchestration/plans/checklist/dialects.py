@@ -17,6 +17,7 @@ def checklist_dialect(about: str, grammar: ChecklistGrammar) -> Dialect:
         about=about,
         lacks="line that looks like a task",
         read=lambda text: read_plan(text, grammar),
+        read_again=lambda text, before: read_plan(text, grammar, before),
         marks=marks,
         mark_place=re.compile(r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++\[.?$"),
         edits={

@@ -39,18 +39,20 @@ def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, Ta
         if row.id_span:
             parts.setdefault(dotted_parent(row.id), []).append(row)
     leaves = [row for row in rows if row.id not in parts and not row.item.optional]
-    named = {row.id: _depends(row) for row in rows}
-    explicit = {name: ids for name, (ids, _) in named.items()}
+    named = {row.id: row.told(_depends) for row in rows}
+    explicit = {name: ids for name, (ids, _) in named.items() if ids}
     waves = _usable_waves(listed, rows, leaves)
-    turns = _by_waves(leaves, waves) if waves else in_turn(leaves, _is_parallel, explicit)
+    turns = (
+        _by_waves(leaves, waves) if waves else in_turn(leaves, lambda row: row.told(_is_parallel), explicit)
+    )
     details: dict[str, TaskFile] = {}
     for row in rows:
         below = parts.get(row.id, ())
         open_parts = [each.id for each in below if not each.done and not each.item.optional]
         # What is under way is gone on with, whatever it should have waited for.
         turn = () if row.status is MarkStatus.IN_PROGRESS else turns.get(row.id, ())
-        waits = dict.fromkeys([*turn, *explicit[row.id], *open_parts])
-        details[row.id] = TaskFile(depends_on=tuple(waits), depends_span=named[row.id][1])
+        waits = dict.fromkeys([*turn, *explicit.get(row.id, ()), *open_parts])
+        details[row.id] = row.detail(waits, (), row.told(_depends)[1])
     return details
 
 
@@ -105,7 +107,7 @@ def _covered(name: str, named: set[str]) -> bool:
     return bool(name)
 
 
-def _by_waves(leaves: Sequence[ChecklistRow], waves: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+def _by_waves(leaves: Sequence[ChecklistRow], waves: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:
     """id -> the open tasks of the nearest earlier wave that has some."""
     numbers = {name: number for number, wave in enumerate(waves) for name in wave}
     by_wave: dict[int, list[str]] = {}
@@ -125,7 +127,7 @@ def _by_waves(leaves: Sequence[ChecklistRow], waves: Sequence[Sequence[str]]) ->
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     known = {row.id for row in rows}
     yield from _drift(rows)
-    yield from ticked_ahead(rows, _depends)
+    yield from ticked_ahead(rows, lambda row: row.told(_depends))
     found = _waves(listed)
     unknown = [name for wave in found[0] for name in wave if name not in known] if found else []
     if found and unknown:

@@ -23,7 +23,7 @@ def numbered_details(
         # What is under way is gone on with, whatever it should have waited for.
         turn = () if row.status is MarkStatus.IN_PROGRESS else turns.get(row.id, ())
         waits = dict.fromkeys([*turn, *left.get(row.id, ())])
-        details[row.id] = TaskFile(depends_on=tuple(waits), blockers=blockers(row))
+        details[row.id] = row.detail(waits, blockers(row))
     return details
 
 

@@ -32,7 +32,8 @@ def _sight(line: str, status: MarkStatus) -> str:
 
 def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, TaskFile]:
     """A list is done from top to bottom."""
-    return {name: TaskFile(depends_on=tuple(ids)) for name, ids in in_turn(rows).items()}
+    turns = in_turn(rows)
+    return {row.id: row.detail(turns[row.id]) for row in rows if row.id in turns}
 
 
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
@@ -43,14 +44,9 @@ def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Probl
 def _numbers_elsewhere(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     ids = FreeIds([row.id for row in rows])
     for row in rows:
-        group = row.id.partition(".")[0]
-        if (
-            row.id_span
-            and "." in row.id
-            and row.stage.isdecimal()
-            and group.isdecimal()
-            and group != row.stage
-        ):
+        group, dot, _ = row.id.partition(".")
+        is_elsewhere = dot and group != row.stage and row.stage.isdecimal() and group.isdecimal()
+        if is_elsewhere and row.id_span:
             message = f"{row.id} stands below group {row.stage}; its validate asks for {row.stage}.N"
             free = ids.behind(f"{row.stage}.0")
             data = {"replacements": ((f"Number it {free}", free),)}

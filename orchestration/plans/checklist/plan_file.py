@@ -25,9 +25,9 @@ _COMPLETE = re.compile(
 def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, TaskFile]:
     turns = in_turn(rows)
     return {
-        row.id: TaskFile(
-            depends_on=() if row.status is MarkStatus.IN_PROGRESS else tuple(turns.get(row.id, ())),
-            blockers=(f"a person (marked [{row.item.mark}])",) if row.status is MarkStatus.BLOCKED else (),
+        row.id: row.detail(
+            () if row.status is MarkStatus.IN_PROGRESS else turns.get(row.id, ()),
+            (f"a person (marked [{row.item.mark}])",) if row.status is MarkStatus.BLOCKED else (),
         )
         for row in rows
     }

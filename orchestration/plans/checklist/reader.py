@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 from ...findings import Problem, Severity, Span
-from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, read_checklist
+from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, item_at, read_checklist
 from ...markdown.document import Heading
+from ...markdown.document import read as read_markdown
 from ...vfs.files import digest_of
 from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task
 from ..numbering import FreeIds
 from .grammar import ChecklistGrammar, ChecklistRow
 
+_T = TypeVar("_T")
 _EMPHASIS = re.compile(r"[*_~`\s]+")
 _WORDS = re.compile(r"[^\W_]+")
 _BEFORE_BOX = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])?")
@@ -45,21 +50,99 @@ def read_rows(text: str, grammar: ChecklistGrammar) -> ReadChecklist:
     return ReadChecklist(listed, tuple(_rows(listed, items, stages, grammar)), stages)
 
 
-def read_plan(text: str, grammar: ChecklistGrammar) -> Plan | None:
-    """The plan in a text; None where nothing in it looks like a task."""
-    read = read_rows(text, grammar)
-    listed, rows, stages = read
+class _Memory(NamedTuple):
+    """What a plan keeps to read the next text by: the list, and what was made of each row."""
+
+    read: ReadChecklist
+    problems: Sequence[tuple[Problem, ...]]
+    tasks: Sequence[Task]
+
+
+_READ = "read"
+
+
+def read_plan(text: str, grammar: ChecklistGrammar, before: Plan | None = None) -> Plan | None:
+    """The plan in a text; None where nothing in it looks like a task.
+
+    With a plan that was read `before` from a text in which marks alone differ, all else is taken over.
+    """
+    last: _Memory | None = before.memory.get(_READ) if before else None
+    again = rows_again(text, grammar, last.read) if last else None
+    read = again or read_rows(text, grammar)
+    listed, rows, headings = read
     if not rows:
         return None
-    problems = [*read.problems(grammar), *_duplicates(rows), *grammar.problems(listed, rows)]
+    lines, spans = listed.document.lines, _stage_spans(listed, headings)
+    known = last.read.rows if last else ()
+    own = _made_of(
+        rows,
+        known,
+        last.problems if last else (),
+        lambda row: (*_row_problems(row, lines[row.item.line], grammar),),
+    )
+    tasks = _made_of(rows, known, last.tasks if last else (), lambda row: _task(row, spans[row.stage].line))
+    problems = [
+        *_document_problems(listed), *chain.from_iterable(own), *_duplicates(rows),
+        *grammar.problems(listed, rows),
+    ]  # fmt: skip
     title = next((each.text for each in listed.document.headings if each.level == 1), "")
     return Plan(
         title=title.removeprefix(grammar.title_label).lstrip(),
         status="",
-        stages=tuple(_stages(listed, rows, stages)),
-        substance=_substance(listed, [row.item for row in rows]),
+        stages=tuple(_stages(listed, tasks, headings, before)),
+        substance=before.substance if before and again else _substance(listed, [row.item for row in rows]),
         problems=tuple(sorted(problems, key=lambda each: each.span or Span(0, 0, 0, 0))),
         details=grammar.details(listed, rows),
+        memory={_READ: _Memory(read, own, tasks)},
+    )
+
+
+def _made_of(
+    rows: Sequence[ChecklistRow],
+    before: Sequence[ChecklistRow],
+    known: Sequence[_T],
+    make: Callable[[ChecklistRow], _T],
+) -> Sequence[_T]:
+    """What is made of each row; of one that is the same as `before` what is `known`."""
+    if len(rows) != len(before):
+        return [*map(make, rows)]
+    return [same if row is old else make(row) for row, old, same in zip(rows, before, known, strict=True)]
+
+
+# ---- marks
+
+
+def rows_again(text: str, grammar: ChecklistGrammar, before: ReadChecklist) -> ReadChecklist | None:
+    """What `read_rows` gives, by what it gave for another text; None unless marks alone differ in them."""
+    document, old = read_markdown(text, rescue=True), before.listed.document
+    if replace(document, lines=old.lines) != old:
+        return None
+    pairs = enumerate(zip(old.lines, document.lines, strict=True))
+    changed = [number for number, (one, other) in pairs if one != other]
+    items, rows = [*before.listed.items], [*before.rows]
+    for number in changed:
+        at = bisect_left(items, number, key=lambda item: item.line)
+        place = bisect_left(rows, number, key=lambda row: row.item.line)
+        if place == len(rows) or rows[place].item.line != number:
+            return None
+        item, row = item_at(document, number, items[at].heading), rows[place]
+        if item is None or not _is_marked_otherwise(
+            item, row.item, document.lines[number], old.lines[number]
+        ):
+            return None
+        items[at] = item
+        rows[place] = row._replace(item=item, status=grammar.status_of(item.mark, item.text))
+    return ReadChecklist(Checklist(document, tuple(items)), tuple(rows), before.stages)
+
+
+def _is_marked_otherwise(item: ChecklistItem, old: ChecklistItem, line: str, old_line: str) -> bool:
+    """True if two items with boxes, and their lines, differ in what their boxes hold and in nothing else."""
+    return (
+        _is_boxed(item)
+        and _is_boxed(old)
+        and item._replace(mark=old.mark, box=old.box) == old
+        and line[: item.box.column] == old_line[: old.box.column]
+        and line[item.box.end_column :] == old_line[old.box.end_column :]
     )
 
 
@@ -143,19 +226,24 @@ def _ancestors(headings: Sequence[Heading], index: int) -> Iterator[int]:
         index -= 1
 
 
+def _stage_spans(listed: Checklist, headings: Mapping[int, tuple[str, int]]) -> Mapping[str, Span]:
+    """The span of each stage: its heading's, which is that of the first of them, so that no row of it stands
+    above it; the first line where it has none."""
+    heads, above = listed.document.headings, Span(0, 0, 0, len(listed.document.lines[0]))
+    return {name: heads[own].span if own >= 0 else above for name, own in dict.fromkeys(headings.values())}
+
+
 def _stages(
-    listed: Checklist, rows: Sequence[ChecklistRow], headings: Mapping[int, tuple[str, int]]
+    listed: Checklist, tasks: Iterable[Task], headings: Mapping[int, tuple[str, int]], before: Plan | None
 ) -> Iterator[Stage]:
-    heads, lines = listed.document.headings, listed.document.lines
-    grouped: dict[str, list[ChecklistRow]] = {}
-    for row in rows:
-        grouped.setdefault(row.stage, []).append(row)
+    heads, spans = listed.document.headings, _stage_spans(listed, headings)
+    grouped: dict[str, list[Task]] = {}
+    for task in tasks:
+        grouped.setdefault(task.stage, []).append(task)
+    known = {stage.id: stage.tasks for stage in before.stages} if before else {}
     for name, own in dict.fromkeys(headings.values()):
-        group = grouped[name]
-        # The heading is that of the first of them: no row of a stage stands above it.
-        span = heads[own].span if own >= 0 else Span(0, 0, 0, len(lines[0]))
-        tasks = StageTasks([_task(row, span.line) for row in group])
-        yield Stage(name, heads[own].text if own >= 0 else "Tasks", span, tasks)
+        title = heads[own].text if own >= 0 else "Tasks"
+        yield Stage(name, title, spans[name], StageTasks.after(grouped[name], known.get(name)))
 
 
 def _task(row: ChecklistRow, above: int) -> Task:
@@ -184,10 +272,7 @@ def _rows(
     for item, end in zip(items, ends, strict=True):
         match = grammar.task_id.match(item.text)
         words = item.text[match.end() :] if match else item.text
-        status = grammar.status_of(item.mark)
-        # Of an item that is struck out nothing is left to do, whatever its box says.
-        if item.text.startswith("~~") and status is not MarkStatus.DONE:
-            status = MarkStatus.CANCELLED
+        status = grammar.status_of(item.mark, item.text)
         if item.form is ItemForm.CELL:
             span = Span(item.line, item.column, item.line, item.end)
             name, words = _cell_id(item), item.text.partition(" ")[2]
@@ -203,7 +288,7 @@ def _rows(
             if lines[number].strip():
                 notes.append((number, lines[number]))
         title = _EMPHASIS.sub(" ", words).strip(" :.-–—")
-        yield ChecklistRow(item, name, span, title, status, stages[item.heading][0], tuple(notes))
+        yield ChecklistRow(item, name, span, title, status, stages[item.heading][0], tuple(notes), {})
 
 
 def _slug(text: str) -> str:
@@ -270,6 +355,8 @@ def _as_box(item: ChecklistItem, line: str, mark: str | None) -> str:
 
 def _duplicates(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     """Rows with an id that another one has; its twin may be a line that was ticked in a copy."""
+    if len({row.id for row in rows}) == len(rows):
+        return
     first: dict[str, ChecklistRow] = {}
     ids = FreeIds([row.id for row in rows])
     for row in rows:

@@ -52,17 +52,17 @@ def _range(first: str, last: str) -> list[str]:
 
 def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, TaskFile]:
     """What a task waits for: what it names, and in its phase what stands before it and is not parallel."""
-    named = {row.id: _dependencies(row) for row in rows}
-    explicit = {name: ids for name, (ids, _) in named.items()}
-    waits = in_turn(rows, _is_parallel, explicit)
+    named = {row.id: row.told(_dependencies) for row in rows}
+    explicit = {name: ids for name, (ids, _) in named.items() if ids}
+    waits = in_turn(rows, lambda row: row.told(_is_parallel), explicit)
     return {
-        row.id: TaskFile(
-            depends_on=tuple(waits.get(row.id, ())),
-            depends_span=named[row.id][1],
-            files=tuple(dict.fromkeys(_PATH.findall(row.item.text))),
-        )
+        row.id: row.detail(waits.get(row.id, ()), (), row.told(_dependencies)[1], row.told(_files))
         for row in rows
     }
+
+
+def _files(row: ChecklistRow) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_PATH.findall(row.item.text)))
 
 
 def _is_parallel(row: ChecklistRow) -> bool:
@@ -72,7 +72,7 @@ def _is_parallel(row: ChecklistRow) -> bool:
 
 
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
-    return ticked_ahead(rows, _dependencies)
+    return ticked_ahead(rows, lambda row: row.told(_dependencies))
 
 
 GRAMMAR = ChecklistGrammar(

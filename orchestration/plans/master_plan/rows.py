@@ -217,7 +217,7 @@ class TaskRows:
                     fallback = f"{stage}-row-{number}"
                     tasks.append(_task(row, len(parts.texts), cells, fallback, stage, shift, notes[-1]))
                 number += 1
-        return StageRows(StageTasks(tasks), notes)
+        return StageRows(StageTasks.after(tasks, None), notes)
 
 
 def _task(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,7 +18,7 @@ from ...findings import Problem, Severity, Span
 from ...formats.json_text import read_json
 from ...vfs.files import natural
 from ..model import Dialect, MarkStatus, Plan
-from .task_records import TaskRecord, plan_of_records
+from .task_records import TaskRecord, move_down, plan_of_records
 
 STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
     "open": MarkStatus.TODO, "in_progress": MarkStatus.IN_PROGRESS, "hooked": MarkStatus.IN_PROGRESS,
@@ -35,13 +37,36 @@ _STATUS = re.compile(r'"status"[ \t]*+:[ \t]*+("(?:[^"\\]|\\.)*+")')
 _MOST_ABOVE = 50
 
 
-class _Issue(NamedTuple):
-    """A line with an issue, or with what may have been one: then `data` is empty."""
+_CONFLICTED = "merge-conflict"
+
+
+@dataclass(frozen=True, eq=False)
+class _Issue:
+    """A line with an issue, or with what may have been one: then `data` is empty.
+
+    All is told from the line's text alone, places are in line 0: a line that is there again is read once. Two
+    are the same only if they are one object. `id` is "" where the line gives none, `unreadable` the column at
+    which reading ended and why.
+    """
 
     id: str
     data: Mapping[str, Any]
-    line: int
     text: str
+    unreadable: tuple[int, str] | None = None
+
+    @classmethod
+    def of(cls, line: str) -> _Issue:
+        """The issue in a line."""
+        if _CONFLICT.match(line.strip()):
+            return cls(_CONFLICTED, {}, line.strip())
+        document = read_json(line)
+        data = document.data if document.readable else None
+        if not isinstance(data, dict):
+            said = document.problems[0] if document.problems else None
+            column = said.span.column if said and said.span else 0
+            return cls("", {}, line, (column, said.message if said else "no issue stands here"))
+        name = data.get("id")
+        return cls(name.strip() if isinstance(name, str) else "", data, line)
 
     def text_of(self, key: str) -> str:
         value = self.data.get(key)
@@ -49,13 +74,13 @@ class _Issue(NamedTuple):
 
     def place(self, pattern: re.Pattern[str]) -> Span | None:
         found = pattern.search(self.text)
-        return Span(self.line, found.start(1), self.line, found.end(1)) if found else None
+        return Span(0, found.start(1), 0, found.end(1)) if found else None
 
-    @property
+    @cached_property
     def span(self) -> Span:
-        return self.place(_ID) or Span(self.line, 0, self.line, len(self.text))
+        return self.place(_ID) or Span(0, 0, 0, len(self.text))
 
-    @property
+    @cached_property
     def status(self) -> MarkStatus:
         if not self.data:
             return MarkStatus.UNKNOWN
@@ -65,85 +90,166 @@ class _Issue(NamedTuple):
     def is_closed(self) -> bool:
         return self.status in (MarkStatus.DONE, MarkStatus.CANCELLED)
 
-    @property
-    def dependencies(self) -> Iterator[tuple[str, str]]:
+    @cached_property
+    def dependencies(self) -> tuple[tuple[str, str], ...]:
         """(the id, the kind) of each thing that it depends on; some clients write {id, type}."""
         listed = self.data.get("dependencies")
+        found: list[tuple[str, str]] = []
         for each in listed if isinstance(listed, list) else ():
             if isinstance(each, dict):
                 name = each.get("depends_on_id", each.get("id"))
                 kind = each.get("type") or "blocks"
                 if isinstance(name, str) and isinstance(kind, str):
-                    yield name.strip(), kind
+                    found.append((name.strip(), kind))
+        return tuple(found)
+
+    @cached_property
+    def whole(self) -> str:
+        """The id of what it is a part of: what it says, else, of x.1, x; "" for none."""
+        said = next((name for name, kind in self.dependencies if kind == "parent-child"), "")
+        named = said or (self.id.rpartition(".")[0] if "." in self.id else "")
+        return named if named != self.id else ""
+
+    @cached_property
+    def turn(self) -> tuple[Any, ...]:
+        """What tells its turn among those that are ready."""
+        priority = self.data.get("priority")
+        known = priority if isinstance(priority, int) and not isinstance(priority, bool) else 2
+        return bool(self.text_of("defer_until")), known, self.text_of("created_at"), natural(self.id)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        if not self.data or self.status is not MarkStatus.UNKNOWN:
+            return ()
+        word = str(self.data.get("status"))[:40]
+        message = f"{self.id}: {word!r} is no status of beads; the issue counts as not done"
+        return (Problem("marker-unknown", message, self.place(_STATUS) or self.span),)
 
 
-def read_issues(text: str) -> Plan | None:
-    """The plan of all issues; None where there is none."""
+class _Memory(NamedTuple):
+    """What a plan keeps to read the next text by: issues by the text of their lines, and those that count
+    with the records that were made of them."""
+
+    read: Mapping[str, _Issue]
+    issues: Sequence[_Issue]
+    records: Sequence[TaskRecord]
+
+
+_ISSUES = "issues"
+_NOTHING = _Memory({}, (), ())
+
+
+def read_issues(text: str, before: Plan | None = None) -> Plan | None:
+    """The plan of all issues; None where there is none.
+
+    A line that stood in the text `before` is not read again, and its record stands while all is the same that
+    it is told from.
+    """
+    last: _Memory = before.memory.get(_ISSUES, _NOTHING) if before else _NOTHING
     problems: list[Problem] = []
-    issues = _newest(_lines(text, problems), problems)
+    read: dict[str, _Issue] = {}
+    issues, numbers = _newest(_lines(text, last.read, read, problems), problems)
     if not issues:
         return None
-    above = {issue.id: _parent(issue, issues) for issue in issues.values()}
-    parts: dict[str, list[str]] = {}
-    for name, parent in above.items():
-        if parent and not issues[name].is_closed and not _is_no_work(issues[name]):
-            parts.setdefault(parent, []).append(name)
-    turns = {issue.id: number for number, issue in enumerate(sorted(issues.values(), key=_turn))}
-    records = [_record(issue, issues, above, parts, turns[issue.id]) for issue in issues.values()]
-    problems += (found for issue in issues.values() for found in _problems(issue))
-    return plan_of_records(records, Span(0, 0, 0, 0), problems)
+    records = _records(issues, last)
+    lines = [*numbers.values()]
+    for issue, line in zip(issues.values(), lines, strict=True):
+        if issue.problems:
+            problems += (move_down(found, line) for found in issue.problems)
+    plan = plan_of_records(records, Span(0, 0, 0, 0), problems, before=before, lines=lines)
+    return replace(plan, memory=plan.memory | {_ISSUES: _Memory(read, [*issues.values()], records)})
 
 
-def _lines(text: str, problems: list[Problem]) -> Iterator[_Issue]:
+def _lines(
+    text: str, last: Mapping[str, _Issue], read: dict[str, _Issue], problems: list[Problem]
+) -> Iterator[tuple[int, _Issue]]:
+    """(number of the line, issue), in order. Those that were read `last` by their lines are so again; `read`
+    gets all."""
     is_merged = False
     for number, line in enumerate(text.split("\n")):
-        bare = line.strip()
-        if not bare:
-            continue
-        if _CONFLICT.match(bare):
+        issue = last.get(line) or read.get(line)
+        if issue is None:
+            if not line.strip():
+                continue
+            issue = _Issue.of(line)
+        read[line] = issue
+        if issue.id == _CONFLICTED and not issue.data:
             if not is_merged:
-                message = (
+                said = (
                     "a merge left its marks here; both sides are read, and the state of the work is not known"
                 )
-                problems.append(Problem("artifact-unreadable", message, Span(number, 0, number, len(bare))))
-                yield _Issue("merge-conflict", {}, number, bare)
+                span = Span(number, 0, number, len(issue.text))
+                problems.append(Problem("artifact-unreadable", said, span))
+                yield number, issue
             is_merged = True
             continue
-        document = read_json(line)
-        data = document.data if document.readable else None
-        if not isinstance(data, dict):
-            said = document.problems[0] if document.problems else None
-            column = said.span.column if said and said.span else 0
-            message = (
-                f"{said.message if said else 'no issue stands here'}; it counts as an issue that is not done"
-            )
-            problems.append(Problem("artifact-unreadable", message, Span(number, column, number, len(line))))
-            yield _Issue(f"line-{number + 1}", {}, number, line)
-        elif data.get("status") != "tombstone":
-            # What was deleted leaves such a line behind.
-            name = data.get("id")
-            has_name = isinstance(name, str) and name.strip()
-            yield _Issue(str(name).strip() if has_name else f"line-{number + 1}", data, number, line)
+        if issue.unreadable:
+            column, said = issue.unreadable
+            said = f"{said}; it counts as an issue that is not done"
+            problems.append(Problem("artifact-unreadable", said, Span(number, column, number, len(line))))
+        # What was deleted leaves a tombstone behind.
+        if issue.data.get("status") != "tombstone":
+            yield number, issue if issue.id else replace(issue, id=f"line-{number + 1}")
 
 
-def _newest(lines: Iterable[_Issue], problems: list[Problem]) -> dict[str, _Issue]:
-    """Issues by id, in the order of their first lines."""
+def _newest(
+    lines: Iterable[tuple[int, _Issue]], problems: list[Problem]
+) -> tuple[dict[str, _Issue], dict[str, int]]:
+    """(issues by id, in the order of their first lines; the line of each)."""
     found: dict[str, _Issue] = {}
-    for issue in lines:
+    numbers: dict[str, int] = {}
+    for number, issue in lines:
         before = found.setdefault(issue.id, issue)
-        if before is not issue:
-            message = f"{issue.id} stands in line {before.line + 1} already; what was updated last counts"
-            problems.append(Problem("duplicate-task", message, issue.span, Severity.WARNING))
+        line = numbers.setdefault(issue.id, number)
+        if line != number:
+            message = f"{issue.id} stands in line {line + 1} already; what was updated last counts"
+            problem = Problem("duplicate-task", message, issue.span, Severity.WARNING)
+            problems.append(move_down(problem, number))
             if issue.text_of("updated_at") >= before.text_of("updated_at"):
-                found[issue.id] = issue
-    return found
+                found[issue.id], numbers[issue.id] = issue, number
+    return found, numbers
 
 
-def _parent(issue: _Issue, issues: Mapping[str, _Issue]) -> str:
-    """The issue that it is a part of: what it says, else, of x.1, x."""
-    said = next((name for name, kind in issue.dependencies if kind == "parent-child"), "")
-    named = said or (issue.id.rpartition(".")[0] if "." in issue.id else "")
-    return named if named in issues and named != issue.id else ""
+# ---- records
+
+
+def _records(issues: Mapping[str, _Issue], last: _Memory) -> Sequence[TaskRecord]:
+    """The record of each issue, in order.
+
+    It is told from the issue, those that it is a part of, its open parts, the ids that there are, its rank.
+    With the same ids, wholes and turns as before it is the same unless one of those issues is another.
+    """
+    above = {name: issue.whole for name, issue in issues.items() if issue.whole in issues}
+    children: dict[str, list[str]] = {}
+    for name, parent in above.items():
+        children.setdefault(parent, []).append(name)
+    changed = [(new, old) for new, old in zip(issues.values(), last.issues, strict=False) if new is not old]
+    is_like = len(issues) == len(last.issues) and all(
+        (new.id, new.whole, new.turn) == (old.id, old.whole, old.turn) for new, old in changed
+    )
+    if is_like:
+        due = _dependants([new.id for new, _ in changed], above, children)
+        return [
+            _record(issue, issues, above, children, record.rank) if name in due else record
+            for (name, issue), record in zip(issues.items(), last.records, strict=True)
+        ]
+    turns = sorted(issues.values(), key=lambda issue: issue.turn)
+    ranks = {issue.id: number for number, issue in enumerate(turns)}
+    return [_record(issue, issues, above, children, ranks[name]) for name, issue in issues.items()]
+
+
+def _dependants(
+    names: Sequence[str], above: Mapping[str, str], children: Mapping[str, Sequence[str]]
+) -> set[str]:
+    """Some issues with what they are a part of, and all their parts and those of these."""
+    due = {above[name] for name in names if name in above}
+    waiting, below = [*names], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in below:
+            below.add(name)
+            waiting += children.get(name, ())
+    return due | below
 
 
 def _is_no_work(issue: _Issue) -> bool:
@@ -155,15 +261,16 @@ def _record(
     issue: _Issue,
     issues: Mapping[str, _Issue],
     above: Mapping[str, str],
-    parts: Mapping[str, Sequence[str]],
+    children: Mapping[str, Sequence[str]],
     rank: int,
 ) -> TaskRecord:
     word = issue.text_of("status") or ("open" if issue.data else "unreadable")
     named, outside = _blockers(issue)
     blockers = [f"a person ({word})"] if issue.status is MarkStatus.BLOCKED else []
     blockers += outside if not issue.is_closed else []
-    waits = [*parts.get(issue.id, ())]
-    parent = above[issue.id]
+    parts = (issues[name] for name in children.get(issue.id, ()))
+    waits = [part.id for part in parts if not part.is_closed and not _is_no_work(part)]
+    parent = above.get(issue.id, "")
     for _ in range(_MOST_ABOVE):
         # A part is blocked by what blocks the whole, and not by its being open.
         if not parent:
@@ -173,12 +280,13 @@ def _record(
         blockers += [f"{parent} ({whole.text_of('status')})"] if whole.status is MarkStatus.BLOCKED else []
         blockers += outside
         waits += [name for name in others if name in issues and name != issue.id]
-        parent = above[parent]
+        parent = above.get(parent, "")
     return TaskRecord(
         id=issue.id, title=issue.text_of("title"), status=issue.status, place=issue.span, word=word,
         mark=issue.place(_STATUS), depends_on=tuple(dict.fromkeys(named)), depends_span=issue.span,
-        waits=tuple(dict.fromkeys(waits)), blockers=tuple(dict.fromkeys(blockers)), parent=above[issue.id],
-        type=issue.text_of("issue_type"), rank=rank, optional=_is_no_work(issue),
+        waits=tuple(dict.fromkeys(waits)), blockers=tuple(dict.fromkeys(blockers)),
+        parent=above.get(issue.id, ""), type=issue.text_of("issue_type"), rank=rank,
+        optional=_is_no_work(issue),
     )  # fmt: skip
 
 
@@ -191,23 +299,11 @@ def _blockers(issue: _Issue) -> tuple[list[str], list[str]]:
     )
 
 
-def _turn(issue: _Issue) -> tuple[Any, ...]:
-    priority = issue.data.get("priority")
-    known = priority if isinstance(priority, int) and not isinstance(priority, bool) else 2
-    return bool(issue.text_of("defer_until")), known, issue.text_of("created_at"), natural(issue.id)
-
-
-def _problems(issue: _Issue) -> Iterator[Problem]:
-    if issue.data and issue.status is MarkStatus.UNKNOWN:
-        word = str(issue.data.get("status"))[:40]
-        message = f"{issue.id}: {word!r} is no status of beads; the issue counts as not done"
-        yield Problem("marker-unknown", message, issue.place(_STATUS) or issue.span)
-
-
 DIALECT = Dialect(
     about="an issues.jsonl of beads: an issue a line",
     lacks="issue",
     read=read_issues,
+    read_again=read_issues,
     marks={},
     mark_place=re.compile(r"(?!)"),
     form="journal",

@@ -22,7 +22,7 @@ from ..model import Dialect, MarkStatus, Plan, PlanEdit
 from ..numbering import FreeIds
 from .located_json import LineIndex, LocatedObject, located_elements, located_object
 from .tags import FIRST_TAG, fault, find_tag, read_text, tags
-from .task_records import OPEN, RECORDS, TaskRecord, move_down, plan_of_records
+from .task_records import OPEN, TaskRecord, move_down, plan_of_records
 
 STATUSES: Mapping[str, MarkStatus] = MappingProxyType({
     "pending": MarkStatus.TODO, "in-progress": MarkStatus.IN_PROGRESS, "done": MarkStatus.DONE,
@@ -97,7 +97,7 @@ def read_tag(text: str, unit: str, before: Plan | None = None) -> Plan | None:
         records, span, problems, "task-master next passes over it", _CANCELLED,
         mend=_Mending(items, records).replacements, before=before, lines=lines,
     )  # fmt: skip
-    return replace(plan, memory={_BLOCKS: blocks, RECORDS: (records, lines)})
+    return replace(plan, memory=plan.memory | {_BLOCKS: blocks})
 
 
 def _blocks(text: str, tasks: ListText, last: Sequence[_Block]) -> list[_Block]:

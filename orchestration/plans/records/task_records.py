@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ...findings import Problem, Span
+from ...partitions import partition
 from ...vfs.files import digest_of
 from ..model import MarkStatus, Plan, RowPlace, Stage, StageTasks, Task, TaskFile
 
@@ -81,14 +83,16 @@ def plan_of_records(
     what is done while a part of it is open, by the code of the finding.
 
     `of_parts` says what its own tool does with open parts of what is done, `of_cancelled` what it does with
-    what waits for a cancelled task. Where the plan `before` keeps its records (`RECORDS`), what was made of
-    those that are still the same is taken over. `lines` has the line that the places of each record are
-    counted from, the first one without it.
+    what waits for a cancelled task. `lines` has the line that the places of each record are counted from, the
+    first one without it. With `lines` the plan keeps what was made of its records, and what the plan `before`
+    keeps of those that are still the same objects is taken over.
     """
-    lines = lines or [0] * len(records)
+    last: _Memory = before.memory.get(_RECORDS, _NOTHING) if before else _NOTHING
+    is_kept, lines = bool(lines), lines or [0] * len(records)
     line_of = _LineOf(records, lines)
-    between = [*_duplicates(records, line_of), *_drift(records, of_parts), *_ahead(records)]
-    between += _cancelled_dependencies(records, of_cancelled)
+    parts = partition(records, [each.records for each in last.parts], RecordPart)
+    between = [*_duplicates(parts, line_of), *_drift(parts, of_parts), *_ahead(parts)]
+    between += _cancelled_dependencies(parts, of_cancelled)
     between = [
         (record, _with_replacements(move_down(problem, line_of(record)), mend(problem.code, record)))
         for record, problem in between
@@ -97,30 +101,134 @@ def plan_of_records(
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
         in_files.setdefault(record.id, []).extend([problem] if record.file else [])
-    earlier = _EarlierRecords.of(before, records)
-    changed = [(new, old) for new, old in zip(records, earlier.records, strict=True) if new is not old]
+    dropped = frozenset(record.id for part in parts for record in part.dropped)
+    placed = [*_placed_parts(parts, lines, span.line, dropped, in_files, last)]
     grouped: dict[str, list[Task]] = {name: [] for name in stages}
-    for record, task in zip(records, _tasks(records, lines, earlier, span.line), strict=True):
-        grouped[record.stage].append(task)
-    is_said = before is not None and all(
-        old and _substance_of(new) == _substance_of(old) for new, old in changed
-    )
+    for task in chain.from_iterable(part.tasks for part in placed) if len(stages) > 1 else ():
+        grouped[task.stage].append(task)
+    if len(stages) == 1:
+        grouped = {name: [*chain.from_iterable(part.tasks for part in placed)] for name in stages}
+    known = {stage.id: stage.tasks for stage in before.stages} if before else {}
+    details: dict[str, TaskFile] = {}
+    for part in placed:
+        details.update(zip(part.records.ids, part.details, strict=True))
     return Plan(
         title=title,
         status="",
         stages=tuple(
-            Stage(name, stages[name], span, StageTasks(tasks)) for name, tasks in grouped.items() if tasks
+            Stage(name, stages[name], span, StageTasks.after(tasks, known.get(name)))
+            for name, tasks in grouped.items()
+            if tasks
         ),
-        substance=before.substance
-        if is_said and before
-        else digest_of("\n".join(map(_substance_of, records))),
+        substance=digest_of("\n".join(part.substance for part in parts)),
         problems=tuple(sorted(found, key=lambda each: each.span or Span(0, 0, 0, 0))),
-        details=_details(records, lines, in_files, earlier),
+        details=details,
+        memory={_RECORDS: _Memory(placed, dropped)} if is_kept else {},
     )
 
 
-RECORDS = "records"
-"""Under this word a plan may keep the records that it was made of, with their lines, for the next one."""
+class RecordPart(tuple[TaskRecord, ...]):
+    """Some records in a row, with what is told from them alone: once, however often others change."""
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(record.id for record in self)
+
+    @cached_property
+    def open_ids(self) -> frozenset[str]:
+        return frozenset(record.id for record in self if not record.is_closed)
+
+    @cached_property
+    def done(self) -> tuple[TaskRecord, ...]:
+        return tuple(record for record in self if record.status is MarkStatus.DONE)
+
+    @cached_property
+    def dropped(self) -> tuple[TaskRecord, ...]:
+        """Those that were cancelled."""
+        return tuple(record for record in self if record.status is MarkStatus.CANCELLED)
+
+    @cached_property
+    def open_parts(self) -> tuple[TaskRecord, ...]:
+        """Those that another one waits for as its parts."""
+        return tuple(each for each in self if each.parent and not (each.is_closed or each.optional))
+
+    @cached_property
+    def has_files(self) -> bool:
+        return any(record.file for record in self)
+
+    @cached_property
+    def substance(self) -> str:
+        """What a person approves of the tasks."""
+        return "\n".join(map(_substance_of, self))
+
+
+class _PlacedPart(NamedTuple):
+    """Records where they stand: the line that each is counted from, and what was made of each there."""
+
+    records: RecordPart
+    lines: Sequence[int]
+    above: int
+    tasks: Sequence[Task]
+    details: Sequence[TaskFile]
+
+
+class _Memory(NamedTuple):
+    """What a plan keeps of its records for the next one; `dropped` are the ids of cancelled ones."""
+
+    parts: Sequence[_PlacedPart]
+    dropped: frozenset[str]
+
+
+_RECORDS = "records"
+_NOTHING = _Memory((), frozenset())
+
+
+def _placed_parts(
+    parts: Sequence[RecordPart],
+    lines: Sequence[int],
+    above: int,
+    dropped: frozenset[str],
+    in_files: Mapping[str, Sequence[Problem]],
+    last: _Memory,
+) -> Iterator[_PlacedPart]:
+    """The parts with what is made of them below the line of their stage.
+
+    What was made of the part before it, and of each record of the one that stood in its place, is taken over
+    where nothing else differs that it is made of.
+    """
+    is_like = dropped == last.dropped
+    known = {id(each.records): each for each in last.parts}
+    same_place = last.parts if len(last.parts) == len(parts) else [None] * len(parts)
+    at = 0
+    for part, beside in zip(parts, same_place, strict=True):
+        own = tuple(lines[at : at + len(part)])
+        at += len(part)
+        old = known.get(id(part), beside) if is_like and not part.has_files else None
+        if old is None or old.above != above or len(old.records) != len(part):
+            tasks = [_task(record, line - above) for record, line in zip(part, own, strict=True)]
+            details = [
+                _detail(record, line, dropped, in_files.get(record.id, ()))
+                for record, line in zip(part, own, strict=True)
+            ]
+            yield _PlacedPart(part, own, above, tasks, details)
+        elif old.records is part and old.lines == own:
+            yield old
+        else:
+            yield _placed_again(part, own, dropped, old)
+
+
+def _placed_again(
+    part: RecordPart, lines: Sequence[int], dropped: frozenset[str], old: _PlacedPart
+) -> _PlacedPart:
+    tasks, details = [*old.tasks], [*old.details]
+    for number, (record, line) in enumerate(zip(part, lines, strict=True)):
+        if record is not old.records[number]:
+            tasks[number] = _task(record, line - old.above)
+            details[number] = _detail(record, line, dropped, ())
+        elif line != old.lines[number]:
+            tasks[number] = _lower_task(tasks[number], line - old.lines[number])
+            details[number] = _detail(record, line, dropped, ())
+    return _PlacedPart(part, lines, old.above, tasks, details)
 
 
 class _LineOf:
@@ -146,50 +254,13 @@ def _lower(span: Span, lines: int) -> Span:
     return Span(span.line + lines, span.column, span.end_line + lines, span.end_column)
 
 
-class _EarlierRecords(NamedTuple):
-    """The records of the plan before, for each of these, with what was made of them; None for what is new."""
-
-    records: Sequence[TaskRecord | None]
-    lines: Sequence[int]
-    tasks: Sequence[Task | None]
-    details: Mapping[str, TaskFile]
-    above: int = 0
-
-    @classmethod
-    def of(cls, before: Plan | None, records: Sequence[TaskRecord]) -> _EarlierRecords:
-        last, lines = before.memory.get(RECORDS, ((), ())) if before else ((), ())
-        if before and len(before.stages) == 1 and len(last) == len(records):
-            has_details = len(before.details) == len(records) and not any(map(_is_dropped, last))
-            known = before.details if has_details else {}
-            return cls(last, lines, before.tasks, known, before.stages[0].span.line)
-        nothing = [None] * len(records)
-        return cls(nothing, [0] * len(records), nothing, {})
-
-
 def _substance_of(record: TaskRecord) -> str:
     """What a person approves of a task."""
     return f"{record.id}\0{record.title}\0{' '.join(record.depends_on)}\0{record.parent}"
 
 
-def _is_dropped(record: TaskRecord) -> bool:
-    return record.status is MarkStatus.CANCELLED
-
-
 def _with_replacements(problem: Problem, replacements: _Replacements) -> Problem:
     return problem._replace(data={"replacements": tuple(replacements)}) if replacements else problem
-
-
-def _tasks(
-    records: Sequence[TaskRecord], lines: Sequence[int], earlier: _EarlierRecords, above: int
-) -> Iterator[Task]:
-    """The tasks of records below the line of their stage; those of before are taken over, and moved."""
-    before = zip(earlier.records, earlier.lines, earlier.tasks, strict=True)
-    for record, line, (old, old_line, task) in zip(records, lines, before, strict=True):
-        if task is None or record is not old:
-            yield _task(record, line - above)
-        else:
-            lower = (line - above) - (old_line - earlier.above)
-            yield _lower_task(task, lower) if lower else task
 
 
 def _task(record: TaskRecord, line: int) -> Task:
@@ -215,24 +286,8 @@ def _lower_task(task: Task, lines: int) -> Task:
     )
 
 
-def _details(
-    records: Sequence[TaskRecord],
-    lines: Sequence[int],
-    in_files: Mapping[str, Sequence[Problem]],
-    earlier: _EarlierRecords,
-) -> Mapping[str, TaskFile]:
-    """What each task waits for. A task that was cancelled meets nothing: nobody did it."""
-    dropped = {each.id for each in records if _is_dropped(each)}
-    known = earlier.details if not dropped else {}
-    return {
-        each.id: known[each.id]
-        if each is old and line == old_line and not each.file and each.id in known
-        else _detail(each, line, dropped, in_files.get(each.id, ()))
-        for each, line, old, old_line in zip(records, lines, earlier.records, earlier.lines, strict=True)
-    }
-
-
 def _detail(record: TaskRecord, line: int, dropped: Collection[str], in_file: Sequence[Problem]) -> TaskFile:
+    """What a task waits for. One that was cancelled meets nothing: nobody did it."""
     return TaskFile(
         depends_on=tuple(dict.fromkeys((*record.depends_on, *record.waits))),
         depends_span=_lower(record.depends_span, line) if record.depends_span else None,
@@ -243,11 +298,11 @@ def _detail(record: TaskRecord, line: int, dropped: Collection[str], in_file: Se
     )
 
 
-def _duplicates(records: Sequence[TaskRecord], line_of: Callable[[TaskRecord], int]) -> Iterator[_Found]:
-    if len({record.id for record in records}) == len(records):
+def _duplicates(parts: Sequence[RecordPart], line_of: Callable[[TaskRecord], int]) -> Iterator[_Found]:
+    if len(set[str]().union(*(part.ids for part in parts))) == sum(map(len, parts)):
         return
     first: dict[str, TaskRecord] = {}
-    for record in records:
+    for record in chain.from_iterable(parts):
         same = first.setdefault(record.id, record)
         if same is not record:
             is_open = not (same.is_closed and record.is_closed)
@@ -257,34 +312,31 @@ def _duplicates(records: Sequence[TaskRecord], line_of: Callable[[TaskRecord], i
             yield record, Problem("duplicate-task", message, record.place)
 
 
-def _drift(records: Sequence[TaskRecord], of_parts: str) -> Iterator[_Found]:
+def _drift(parts: Sequence[RecordPart], of_parts: str) -> Iterator[_Found]:
     """Tasks that are done while a part of them is open."""
     seen = f"; {of_parts}" if of_parts else ""
     open_parts: dict[str, list[str]] = {}
-    for record in records:
-        if record.parent and not (record.is_closed or record.optional):
-            open_parts.setdefault(record.parent, []).append(record.id)
-    for record in records if open_parts else ():
-        if record.status is MarkStatus.DONE and record.id in open_parts:
-            parts = [each.removeprefix(f"{record.id}:") for each in open_parts[record.id]]
-            named = ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
+    for record in chain.from_iterable(part.open_parts for part in parts):
+        open_parts.setdefault(record.parent, []).append(record.id)
+    for record in chain.from_iterable(part.done for part in parts) if open_parts else ():
+        if record.id in open_parts:
+            left = [each.removeprefix(f"{record.id}:") for each in open_parts[record.id]]
+            named = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
             message = f"{record.id} is {record.word}, but {named} in it is open{seen}"
             yield record, Problem("status-drift", message, record.mark or record.place)
 
 
-def _ahead(records: Sequence[TaskRecord]) -> Iterator[_Found]:
-    open_ids = {each.id for each in records if not each.is_closed}
-    for record in records:
-        if record.status is not MarkStatus.DONE or not record.depends_on:
-            continue
+def _ahead(parts: Sequence[RecordPart]) -> Iterator[_Found]:
+    open_ids = set[str]().union(*(part.open_ids for part in parts))
+    for record in chain.from_iterable(part.done for part in parts):
         if left := [name for name in record.depends_on if name in open_ids]:
             message = f"{record.id} is done, but it depends on {', '.join(left)}"
             yield record, Problem("task-ahead", message, record.depends_span)
 
 
-def _cancelled_dependencies(records: Sequence[TaskRecord], of_cancelled: str) -> Iterator[_Found]:
-    dropped = {each.id: each.word for each in records if _is_dropped(each)}
-    for record in records if dropped else ():
+def _cancelled_dependencies(parts: Sequence[RecordPart], of_cancelled: str) -> Iterator[_Found]:
+    dropped = {record.id: record.word for part in parts for record in part.dropped}
+    for record in chain.from_iterable(parts) if dropped else ():
         left = [name for name in record.depends_on if name in dropped]
         if left and not record.is_closed:
             message = f"{record.id} waits for {', '.join(left)}, which is {dropped[left[0]]}; {of_cancelled}"

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phasekeeper.orchestration.formats.json_change import MOST_CHANGED, stays_json
+from phasekeeper.orchestration.formats.json_change import MOST_CHANGED, MOST_GROUPS, stays_json
 
 ITEM = {"id": 1, "title": "Work [on] {it}", "done": False, "needs": [], "parts": [{"id": 2}, 3, "x"]}
 WHOLE = json.dumps({"master": {"tasks": [ITEM, {**ITEM, "id": 2}], "about": {"at": "now"}}, "n": 1}, indent=1)
@@ -36,7 +36,7 @@ EDITS = st.lists(
         st.floats(0, 1), st.integers(0, 40), st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
     ),
     min_size=1,
-    max_size=2,
+    max_size=4,
 )
 DOCUMENTS = st.sampled_from(
     [WHOLE, WHOLE.replace('": ', '"\n:\n'), f"\n\n{WHOLE}\n\n", "\n[\n1\n,\n2\n]\n", "\n1\n"]
@@ -63,6 +63,18 @@ def test_what_is_told_from_the_lines_that_changed_holds_of_the_whole(before: str
 def test_what_tools_write_into_a_file_is_told_from_its_lines(old: str, new: str) -> None:
     assert old in WHOLE
     assert stays_json(WHOLE.replace(old, new, 1), WHOLE)
+
+
+def test_lines_that_changed_in_several_places_are_told_each_by_itself() -> None:
+    items = [{**ITEM, "id": number} for number in range(MOST_GROUPS + 2)]
+    before = json.dumps(items, indent=1)
+    texts = [before]
+    for number in range(len(items)):
+        said = f'"id": {number},\n  "title": "Work'
+        texts.append(texts[-1].replace(said, said.replace("Work", f"More\\nwork {number}")))
+    assert [stays_json(text, before) for text in texts] == [n <= MOST_GROUPS for n in range(len(texts))]
+    torn = texts[2].replace('"id": 1,', '"id": 1', 1)
+    assert not is_json(torn) and not stays_json(torn, before)
 
 
 @pytest.mark.parametrize(
