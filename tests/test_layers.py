@@ -34,7 +34,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/plans/records": "formats markdown vfs plans",
-    "orchestration/fleet": "result",
+    "orchestration/fleet": "vfs result",
     "orchestration/updates": (
         "expressions formats vfs journal plans definition result snapshot decision evaluation"
     ),
@@ -65,7 +65,9 @@ DIRECTIONS: dict[str, str] = {
     "server/lsp/view": "ENGINE disk workspace live",
     "server/lsp/features": "ENGINE TOOLS workspace lsp/definitions lsp/view",
     "server/lsp/session": "ENGINE disk workspace live lsp/view",
-    "server/lsp/requests": "ENGINE TOOLS disk checks page workspace live lsp/view lsp/features lsp/session",
+    "server/lsp/requests": (
+        "ENGINE TOOLS disk fleet checks page workspace live lsp/view lsp/features lsp/session"
+    ),
     "server/lsp": "live lsp/view lsp/features lsp/session lsp/requests",
     "server/mcp": "ENGINE TOOLS disk fleet checks fence workspace live",
 }

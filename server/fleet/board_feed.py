@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
 
+from ...orchestration.fleet.board_index import BoardIndex
 from ...orchestration.fleet.shared_board import (
-    MAX_BOARD_BYTES,
-    MAX_ROWS,
     RunSummary,
     SharedBoard,
     format_summary,
-    merge_summaries,
     parse_summary,
     summary_key,
 )
@@ -42,37 +40,13 @@ def project_board(project: str) -> SharedBoard:
 
 async def read_board(bucket: Bucket) -> SharedBoard:
     """All runs of a project, of every clone. Raises FleetUnreachable."""
-    summaries: list[RunSummary] = []
-    unread = size = 0
+    index = BoardIndex()
     async with aclosing(bucket.watch()) as values:
         async for value in values:
             if value is None:
                 break
-            size += len(value.value)
-            has_room = size <= MAX_BOARD_BYTES and len(summaries) < MAX_ROWS
-            summary = parse_summary(value.key, value.value) if value.value and has_room else None
-            if summary:
-                summaries.append(summary)
-            elif value.value:
-                unread += 1
-    return SharedBoard(merge_summaries(summaries), unread)
-
-
-async def follow_board(bucket: Bucket) -> AsyncGenerator[dict[str, RunSummary], None]:
-    """The summaries by key once they are all there, and again after every change, what changed last at the
-    end. Raises FleetUnreachable."""
-    summaries: dict[str, RunSummary] = {}
-    is_whole = False
-    async with aclosing(bucket.watch()) as values:
-        async for value in values:
-            summary = parse_summary(value.key, value.value) if value and value.value else None
-            if value:
-                summaries.pop(value.key, None)
-            if value and summary and len(summaries) < MAX_ROWS:
-                summaries[value.key] = summary
-            is_whole = is_whole or value is None
-            if is_whole:
-                yield summaries
+            index.put(value.key, value.value)
+    return index.board()
 
 
 class BoardFeed:

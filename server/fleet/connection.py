@@ -11,6 +11,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from threading import Lock, Thread
 from time import monotonic
@@ -25,6 +26,7 @@ CLAIMS, BOARD = "claims", "board"
 _SEED = "-----BEGIN USER NKEY SEED-----"
 _CONNECT_S = 2.0
 _CALL_S = 30.0
+_FOLLOW_PATIENCE_S = 12.0
 _AGAIN_S = 5.0
 """Nobody is asked again so soon after nobody answered."""
 
@@ -140,6 +142,21 @@ class FleetLink:
             done.cancel()
             raise FleetUnreachable(f"the servers of {membership.project} do not answer") from None
 
+    def follow(
+        self,
+        membership: Membership,
+        bucket: str,
+        read: Callable[[Bucket], Awaitable[None]],
+        on_outage: Callable[[str], None],
+    ) -> Future[None]:
+        """Have `read` read a bucket until the future is cancelled, anew each time that it was out of reach.
+
+        Both are called on the link's loop, `on_outage` with the reason. What else `read` raises ends it.
+        """
+        return asyncio.run_coroutine_threadsafe(
+            self._follow(membership, bucket, read, on_outage), self._start()
+        )
+
     def close(self) -> None:
         """End every connection."""
         if self._loop:
@@ -149,10 +166,10 @@ class FleetLink:
     async def _run(
         self, membership: Membership, bucket: str, work: Callable[[Bucket], Awaitable[T]], patience_s: float
     ) -> T:
-        from .nats_bucket import NatsBucket
-
         async with self._connecting:
             connection = await self._connection(membership)
+        from .nats_bucket import NatsBucket  # late: without the package `connect` has said what to install
+
         if membership in self._lost and not connection.is_connected:
             raise FleetUnreachable(f"the connection to the servers of {membership.project} is lost")
         self._lost.discard(membership)
@@ -161,6 +178,20 @@ class FleetLink:
         except FleetUnreachable:
             self._lost |= set() if connection.is_connected else {membership}
             raise
+
+    async def _follow(
+        self,
+        membership: Membership,
+        bucket: str,
+        read: Callable[[Bucket], Awaitable[None]],
+        on_outage: Callable[[str], None],
+    ) -> None:
+        while True:
+            try:
+                await self._run(membership, bucket, read, _FOLLOW_PATIENCE_S)
+            except FleetUnreachable as error:
+                on_outage(str(error))
+            await asyncio.sleep(_AGAIN_S)
 
     async def _connection(self, membership: Membership) -> Any:
         connection = self._connections.get(membership)

@@ -93,8 +93,7 @@ class Hub:
         """Connections whose greeting is being read or answered."""
         self._assistants: Any = None
         self._fleet: Any = None
-        if fleet_path().exists():
-            self.engine.on_opened = self._share
+        self.engine.on_opened = self._share
         self._has_front_end = asyncio.Event()
 
     # ---- one connection
@@ -168,6 +167,8 @@ class Hub:
     def _share(self, root: Path) -> None:
         """Tell the machines of this user's fleets of a root, if it is of a project of theirs."""
         if self._fleet is None:
+            if not fleet_path().exists():
+                return
             from .fleet_sharing import FleetSharing  # late: imported on machines of a fleet alone
 
             self._fleet = FleetSharing(self.engine)

@@ -19,6 +19,20 @@ Requests:
     phasekeeper/page     {root, run}                   the value of `rendering/run_page.py`, of the files on
                                                        disk, with `unsaved`: [path] of which the editor
                                                        holds other texts; null without the run
+Requests about the machines of a fleet, which share the board of a project; its texts are theirs:
+    phasekeeper/fleet    {}                            {fleets: [{project, member, roots: [root]}], problem}:
+                                                       the joined projects of the client's roots, who this
+                                                       machine is there, and why none can be used, or ""
+    phasekeeper/fleetBoard  {project, limit, after?}   {project, version, isRead, outage: {since, why} | null,
+                                                       counts, runs: [SHARED], next}: a page; from now on the
+                                                       client is told of changes. There are no runs before
+                                                       `isRead`; in an outage they are as they were
+    phasekeeper/fleetRun {project, run}                {clones: [CLONE], more}: in each clone, at most 200
+    phasekeeper/fleetHidden  {project}                 {}: the client shows the board no more
+`counts` are {runs, going, questions, differing, unread}. A SHARED is {run, title, workflow, machines, clones,
+questions, differs, over, version, newest}: how many machines, clones and questions there are, and of the one
+that was told last its member, status, phase, done, total and at. A CLONE is a `shared_board.RunSummary`, with
+`root` where it is one of the client's.
 Requests that write; refused (-32803, with the reason) unless the connection is trusted:
     phasekeeper/report   {root, run, step, outcome, tasks?, stage?, summary?, next?, failed?, manual?, data?}
     phasekeeper/claim    {root, run, task, who}        phasekeeper/release likewise
@@ -51,6 +65,8 @@ A request for a root that is being opened is answered once that was looked at, o
 `board` and `recent` leave out what is not there after 5 s.
 Notification to the client:
     phasekeeper/changed  {root, version, changed: [SUMMARY], removed: [run], counts, anew: false}
+    phasekeeper/fleetChanged  {project, version, isRead, outage, counts, changed: [SHARED], removed: [run],
+                               anew: false}: what changes within a quarter of a second comes in one
 Pages have at most 500 runs: first those that wait for a person, then those that go on, then those that are
 over. A client that has asked for one, or says `pages: true`, is told of changes in runs that it does not
 hold, too; where more than 500 differ, `anew` is true, nothing is listed, and it asks for the first page once

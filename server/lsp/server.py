@@ -21,7 +21,7 @@ from .features import code_actions, command_offers, completion, hover, navigatio
 from .requests.checks import CHECK_COMMANDS, CHECK_REQUESTS
 from .requests.commands import COMMANDS, execute
 from .requests.page import PAGE_REQUESTS
-from .requests.read import READ_REQUESTS
+from .requests.read import MACHINE_REQUESTS, READ_REQUESTS
 from .requests.write import WRITE_REQUESTS
 from .session.connection import Connection
 from .session.transport import INTERNAL_ERROR, DroppingWriter, RequestFailed, read_messages
@@ -59,7 +59,8 @@ async def serve_lsp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
     for method, feature in FEATURES.items():
         answer = partial(_on_document, connection, feature.answer)
         server.feature(method, feature.options)(_guard(method, answer))
-    for name, request in {**READ_REQUESTS, **PAGE_REQUESTS, **WRITE_REQUESTS, **CHECK_REQUESTS}.items():
+    requests = READ_REQUESTS | MACHINE_REQUESTS | PAGE_REQUESTS | WRITE_REQUESTS | CHECK_REQUESTS
+    for name, request in requests.items():
         server.feature(name)(_guard(name, partial(request, connection)))
     for name, command in {**COMMANDS, **CHECK_COMMANDS}.items():
         server.command(name)(_guard(name, partial(execute, connection, command)))

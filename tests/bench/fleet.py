@@ -17,8 +17,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from phasekeeper.orchestration.fleet.board_index import BoardIndex
 from phasekeeper.orchestration.fleet.shared_board import RunSummary
-from phasekeeper.server.fleet.board_feed import BoardFeed, follow_board
+from phasekeeper.server.fleet.board_feed import BoardFeed
 from phasekeeper.server.fleet.nats_bucket import NatsBucket, create_stream
 from phasekeeper.server.hub.process import resident_bytes
 
@@ -41,14 +42,24 @@ class _Observer:
 
     def __init__(self, bucket: NatsBucket) -> None:
         self.seen: dict[str, float] = {}
-        self.rows: dict[str, RunSummary] = {}
+        self.index = BoardIndex()
+        self.rows = 0
         self._task = asyncio.ensure_future(self._follow(bucket))
 
     async def _follow(self, bucket: NatsBucket) -> None:
-        async for rows in follow_board(bucket):
-            self.rows = rows
-            if rows:
-                self.seen.setdefault(rows[next(reversed(rows))].phase, perf_counter())
+        is_whole = False
+        async for value in bucket.watch():
+            if value is None:
+                self.index.sort()
+                is_whole = True
+                continue
+            run = self.index.put(value.key, value.value)
+            if not is_whole:
+                self.rows += 1
+            elif run and (line := self.index.line(run)):
+                phases = (clone.phase for clone in self.index.shared_run(line.run).clones)
+                for phase in phases:
+                    self.seen.setdefault(phase, perf_counter())
 
     def stop(self) -> None:
         self._task.cancel()
@@ -80,7 +91,7 @@ async def _measure(servers: Servers, options: argparse.Namespace) -> None:
     print(f"first telling of {total:,} runs: {first_s:.1f} s, {total / first_s:,.0f} a second")
     before, begun = resident_bytes(), perf_counter()
     observer = _Observer(NatsBucket(await connection_to(servers.urls), _BUCKET))
-    await _until(lambda: len(observer.rows) == total, "the first look")
+    await _until(lambda: observer.rows == total, "the first look")
     took, grown = perf_counter() - begun, (resident_bytes() or 0) - (before or 0)
     print(f"first look of another machine: {took:.1f} s; its memory grows by {grown / 2**20:.0f} MiB")
     sent: dict[str, float] = {}

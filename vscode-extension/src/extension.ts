@@ -13,11 +13,13 @@ import { FailureLenses, PlanDecorations } from "./planEditor";
 import { keyOf } from "./protocol";
 import { oneLine } from "./sanitize";
 import { Client } from "./server/client";
+import { FleetBoards } from "./server/fleet";
 import type { InstallTarget } from "./server/installation";
 import { foldersOnDisk, locateServer, pythonSetting } from "./server/locator";
 import { Evaluations, type Session } from "./session";
 import { questionCount, rootsAround, runAt, runsOf, Store } from "./store";
 import { registerBadges } from "./views/badges";
+import { fleetMessage, fleetRows } from "./views/fleet";
 import { nextRows } from "./views/next";
 import { MAX_RECORDS, recentRows } from "./views/recent";
 import { RunListOptions } from "./views/options";
@@ -25,6 +27,9 @@ import { runRows, type RunList } from "./views/runs";
 import { readiness, staleReason, status } from "./views/status";
 import { Tree } from "./views/tree";
 import { restrictedMessage, waitingRows, waitingText } from "./views/waiting";
+
+/** So often rows say anew how long ago something was told. */
+const AGE_MS = 60_000;
 
 export interface Api {
   readonly session: Session;
@@ -44,24 +49,35 @@ export function activate(context: vscode.ExtensionContext): Api {
   const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
   const session: Session = { context, output, store, client, evaluations };
   const list = new RunListOptions(context.workspaceState);
-  const trees = treesOf(session, list);
+  const fleet = new FleetBoards(store, client, output);
+  const trees = treesOf(session, list, fleet);
   const pages = new RunPages(session);
   const terminals = new AssistantTerminals();
   const mcp = registerMcpProvider(session);
   context.subscriptions.push(
     output,
     client,
+    fleet,
     pages,
     terminals,
     ...Object.values(trees),
     new PlanDecorations(session),
     new FailureLenses(session),
     list,
-    ...registerCommands(session, { next: trees["next"]!, runs: trees["runs"]!, list, pages, installation, terminals }),
+    ...registerCommands(session, {
+      next: trees["next"]!,
+      runs: trees["runs"]!,
+      list,
+      fleet,
+      pages,
+      installation,
+      terminals,
+    }),
     registerRecords(),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),
     ...followActiveFile(session, trees["runs"]!),
+    ...followFleet(fleet, trees),
     ...createStatusBar(session),
     refreshTrees(session, trees),
     ...syncContextKey(session),
@@ -92,12 +108,15 @@ function restartTriggers({ client }: Session): vscode.Disposable[] {
   ];
 }
 
-function treesOf(session: Session, list: RunListOptions): Record<string, Tree> {
+function treesOf(session: Session, list: RunListOptions, fleet: FleetBoards): Record<string, Tree> {
   const { store, evaluations } = session;
   return {
     waiting: new Tree("phasekeeper.waiting", () => waitingRows(store.state, vscode.workspace.isTrusted)),
     runs: new Tree("phasekeeper.runs", () => runRows(store.state, (name) => evaluations.get(name), list.value), true),
     next: new Tree("phasekeeper.next", () => nextRows(store.state)),
+    fleet: new Tree("phasekeeper.fleet", () =>
+      fleetRows(fleet.boards, (project, run) => fleet.clonesOf(project, run), Date.now()),
+    ),
     recent: new Tree("phasekeeper.recent", () => recent(session)),
   };
 }
@@ -113,6 +132,30 @@ function applyRunList(tree: Tree, list: RunListOptions): vscode.Disposable[] {
       show(value);
       tree.refresh();
     }),
+  ];
+}
+
+/**
+ * The view of all machines is there where this one shares a board, and follows that while it is seen. Whether it
+ * does is asked anew when somebody comes back to the window or looks at the sidebar.
+ */
+function followFleet(fleet: FleetBoards, trees: Readonly<Record<string, Tree>>): vscode.Disposable[] {
+  const tree = trees["fleet"]!;
+  const show = (): void => {
+    const { boards } = fleet;
+    const isLive = boards.length > 0 && boards.every((board) => board.isRead && !board.outage);
+    const state = fleet.isJoined && (isLive ? "live" : "joined");
+    void vscode.commands.executeCommand("setContext", "phasekeeper.fleet", state);
+    tree.view.message = fleetMessage(boards, fleet.problem);
+    tree.refresh();
+  };
+  const clock = setInterval(() => tree.view.visible && tree.refresh(), AGE_MS);
+  return [
+    { dispose: () => clearInterval(clock) },
+    fleet.onDidChange(show),
+    tree.view.onDidChangeVisibility(({ visible }) => fleet.setVisible(visible)),
+    vscode.window.onDidChangeWindowState(({ focused }) => void (focused && fleet.look())),
+    trees["runs"]!.view.onDidChangeVisibility(({ visible }) => void (visible && fleet.look())),
   ];
 }
 

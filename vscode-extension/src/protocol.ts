@@ -175,6 +175,87 @@ interface Written {
   readonly evaluation: Summary;
 }
 
+/** A project whose board this machine shares, as `member`; `roots` are those of this window. */
+export interface JoinedProject {
+  readonly project: string;
+  readonly member: string;
+  readonly roots: readonly string[];
+}
+
+export interface Fleet {
+  readonly fleets: readonly JoinedProject[];
+  /** Why no membership can be used; "" where nothing is wrong. */
+  readonly problem: string;
+}
+
+/** How a run stands in one clone. All its texts are another machine's; times are by that one's clock. */
+export interface Clone {
+  readonly run: string;
+  readonly workflow: string;
+  readonly member: string;
+  /** Tells the clones of one machine apart. */
+  readonly clone: string;
+  readonly status: string;
+  readonly phase: string;
+  readonly next: string;
+  /** -1 without a plan, as `total`. */
+  readonly done: number;
+  readonly total: number;
+  readonly revision: string;
+  readonly commit: string;
+  readonly at: string;
+  readonly questions: readonly string[];
+  /** These three are empty unless the project shares texts. */
+  readonly title: string;
+  readonly reason: string;
+  readonly asked: readonly string[];
+  /** Of a clone that is open in this window. */
+  readonly root: string | null;
+}
+
+/** A run in all clones, in short; `newest` is the clone that was told last. */
+export interface SharedRun {
+  readonly run: string;
+  readonly title: string;
+  readonly workflow: string;
+  readonly machines: number;
+  readonly clones: number;
+  readonly questions: number;
+  readonly differs: boolean;
+  readonly over: boolean;
+  /** That of the board when the run changed. */
+  readonly version: number;
+  readonly newest: Pick<Clone, "member" | "status" | "phase" | "done" | "total" | "at">;
+}
+
+interface SharedBoardHead {
+  readonly project: string;
+  readonly version: number;
+  /** Before that there are no runs yet. */
+  readonly isRead: boolean;
+  /** While the servers are out of reach, when the runs are as they were. */
+  readonly outage: { readonly since: string; readonly why: string } | null;
+  readonly counts: Counts & { readonly differing: number; readonly unread: number };
+}
+
+export interface SharedBoardPage extends SharedBoardHead {
+  readonly runs: readonly SharedRun[];
+  readonly next: string | null;
+}
+
+/** The notification `phasekeeper/fleetChanged`, of boards that were asked for and are not hidden since. */
+export interface SharedBoardChange extends SharedBoardHead {
+  readonly changed: readonly SharedRun[];
+  readonly removed: readonly string[];
+  readonly anew: boolean;
+}
+
+export interface RunClones {
+  readonly clones: readonly Clone[];
+  /** How many are not listed. */
+  readonly more: number;
+}
+
 /** Requests by name: what is sent, and what comes back. */
 export interface Requests {
   "phasekeeper/board": [PageRequest, Board];
@@ -182,6 +263,10 @@ export interface Requests {
   "phasekeeper/history": [RunName & { limit: number }, { readonly events: readonly Recorded[] }];
   "phasekeeper/recent": [{ limit: number }, { readonly events: readonly (Recorded & RunName)[] }];
   "phasekeeper/graph": [RunName, Graph | null];
+  "phasekeeper/fleet": [Record<string, never>, Fleet];
+  "phasekeeper/fleetBoard": [{ project: string; limit: number; after?: string }, SharedBoardPage];
+  "phasekeeper/fleetRun": [{ project: string; run: string }, RunClones];
+  "phasekeeper/fleetHidden": [{ project: string }, Record<string, never>];
   "phasekeeper/page": [RunName, RunPage | null];
   "phasekeeper/report": [RunName & Report, Written];
   "phasekeeper/claim": [RunName & { task: string; who: string }, Written];

@@ -15,6 +15,9 @@ export type ServerState =
 /** Which further runs are asked for: those that go on, waiting ones first, or those that are over. */
 export type PageKind = "going" | "over";
 
+/** The cursors of the next pages; null where nothing more is to come. */
+export type Cursors = Readonly<Record<PageKind, string | null>>;
+
 export interface Root {
   readonly root: string;
   readonly version: number;
@@ -22,8 +25,7 @@ export interface Root {
   readonly runs: ReadonlyMap<string, Summary>;
   /** Of all runs, held or not. */
   readonly counts: Counts;
-  /** The cursors of the next pages; null where nothing more is to come. */
-  readonly next: Readonly<Record<PageKind, string | null>>;
+  readonly next: Cursors;
 }
 
 export interface State {
@@ -59,14 +61,17 @@ const FIRST_OVER = "2 ";
 
 const isAmongOver = (cursor: string): boolean => cursor.startsWith(FIRST_OVER);
 
+/** The cursors behind a first page. */
+export const firstCursors = (next: string | null): Cursors =>
+  next === null || isAmongOver(next) ? { going: null, over: next } : { going: next, over: FIRST_OVER };
+
 function toRoot(board: BoardRoot): Root {
-  const next = board.next ?? null;
   return {
     root: board.root,
     version: board.version,
     runs: sortByPath(board.runs.map((run) => [run.run, run])),
     counts: board.counts ?? countsOf(board.runs),
-    next: next === null || isAmongOver(next) ? { going: null, over: next } : { going: next, over: FIRST_OVER },
+    next: firstCursors(board.next ?? null),
   };
 }
 
@@ -79,7 +84,8 @@ function addPage(state: State, page: BoardRoot, of: PageKind | undefined): State
   return { ...state, roots: new Map([...state.roots, [page.root, after]]) };
 }
 
-function nextAfter(before: Root["next"], next: string | null, of: PageKind | undefined): Root["next"] {
+/** The cursors behind a further page of a kind; they stay for a run that was asked for by a path. */
+export function nextAfter(before: Cursors, next: string | null, of: PageKind | undefined): Cursors {
   if (of === undefined) return before;
   if (of === "over") return { ...before, over: next };
   if (next !== null && !isAmongOver(next)) return { ...before, going: next };

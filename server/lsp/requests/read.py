@@ -16,6 +16,7 @@ from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.result.values import as_json
 from ....orchestration.vfs.files import below
 from ...checks.changed_lines import ChangedLines
+from ...disk.decision_keys import fleet_path
 from ...disk.disk_files import DiskFiles
 from ...live.boards import RootBoard
 from ...workspace.decision_proof import verified_journal
@@ -178,6 +179,24 @@ def _moment(at: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+# ---- what other machines tell of the project: where this one has joined no fleet nothing of it is imported
+
+
+async def fleet(connection: Connection, params: Any) -> Any:
+    """The projects of the connection's roots that this machine has joined."""
+    if not fleet_path().exists():
+        return {"fleets": [], "problem": ""}
+    return await _fleet_request("fleet", connection, params)
+
+
+async def _fleet_request(name: str, connection: Connection, params: Any) -> Any:
+    if not fleet_path().exists():
+        raise RequestFailed("this machine has joined no fleet: phasekeeper fleet join URL")
+    from .fleet import FLEET_REQUESTS  # late: it brings what speaks with other machines
+
+    return await FLEET_REQUESTS[name](connection, params)
+
+
 READ_REQUESTS: dict[str, Request] = {
     "phasekeeper/board": board,
     "phasekeeper/run": run,
@@ -185,3 +204,10 @@ READ_REQUESTS: dict[str, Request] = {
     "phasekeeper/recent": recent,
     "phasekeeper/graph": graph,
 }
+MACHINE_REQUESTS: dict[str, Request] = {
+    "phasekeeper/fleet": fleet,
+    "phasekeeper/fleetBoard": partial(_fleet_request, "fleetBoard"),
+    "phasekeeper/fleetRun": partial(_fleet_request, "fleetRun"),
+    "phasekeeper/fleetHidden": partial(_fleet_request, "fleetHidden"),
+}
+"""Those about other machines."""

@@ -116,6 +116,11 @@ class LspProtocol(LanguageServerProtocol):
             for part in (head + begin, cast(bytes, last), end):
                 self.writer.write(part)
 
+    async def drain(self) -> None:
+        """Wait until the editor has taken most of what was sent."""
+        if isinstance(self.writer, DroppingWriter):
+            await self.writer.drain()
+
     def answer_error(self, msg_id: Any, code: int, message: str) -> None:
         """Answer a request, or what may have been one, with an error."""
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": {"code": code, "message": message}})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
+from phasekeeper.orchestration.fleet import board_index
 from phasekeeper.orchestration.fleet.shared_board import RunSummary
 from phasekeeper.server.fleet import board_feed
-from phasekeeper.server.fleet.board_feed import BoardFeed, follow_board, read_board
+from phasekeeper.server.fleet.board_feed import BoardFeed, read_board
 from phasekeeper.server.fleet.bucket import FleetUnreachable
 from phasekeeper.server.fleet.memory_bucket import MemoryBucket
 
@@ -143,29 +144,8 @@ def test_what_others_write_there_is_no_row() -> None:
     play(scene)
 
 
-def test_who_follows_sees_the_whole_and_then_every_change() -> None:
-    async def scene(bucket: FragileBucket, feed: BoardFeed) -> None:
-        feed.update([summary("a"), summary("b")])
-        await told(bucket, {"a": "4a", "b": "4a"})
-        followed = follow_board(bucket)
-        assert await phases(followed) == {"a": "4a", "b": "4a"}
-        feed.update([summary("a", "4b")], ["b"])
-        assert "4a" in (seen := await phases(followed)).values() or seen == {"a": "4b"}
-        while await phases(followed) != {"a": "4b"}:
-            pass
-        await followed.aclose()
-
-    play(scene)
-
-
-async def phases(followed: AsyncIterator[object]) -> dict[str, str]:
-    rows = await asyncio.wait_for(anext(followed), 20)
-    assert isinstance(rows, dict)
-    return {row.run: row.phase for row in rows.values()}
-
-
 def test_the_board_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_feed, "MAX_ROWS", 3)
+    monkeypatch.setattr(board_index, "MAX_ROWS", 3)
 
     async def scene(bucket: FragileBucket, feed: BoardFeed) -> None:
         feed.update([summary(f"run-{number}") for number in range(5)])
@@ -173,10 +153,8 @@ def test_the_board_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
             await asyncio.sleep(0)
         board = await read_board(bucket)
         assert (len(board.runs), board.unread) == (3, 2)
-        monkeypatch.setattr(board_feed, "MAX_BOARD_BYTES", 1)
+        monkeypatch.setattr(board_index, "MAX_ROWS", 5)
+        monkeypatch.setattr(board_index, "MAX_BOARD_BYTES", 1)
         assert await read_board(bucket) == ((), 5)
-        followed = follow_board(bucket)
-        assert len(await phases(followed)) == 3
-        await followed.aclose()
 
     play(scene)

@@ -5,6 +5,7 @@ import { nameOf, type RunName } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import type { Tab } from "../page/model";
 import type { RunPages } from "../page/panel";
+import type { FleetBoards } from "../server/fleet";
 import type { InstallTarget } from "../server/installation";
 import type { Session } from "../session";
 import type { Row, Subject } from "../views/row";
@@ -39,6 +40,7 @@ interface Parts {
   readonly next: Tree;
   readonly runs: Tree;
   readonly list: RunListOptions;
+  readonly fleet: FleetBoards;
   readonly pages: RunPages;
   readonly installation: InstallTarget;
   readonly terminals: AssistantTerminals;
@@ -76,7 +78,11 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     showOutput: () => session.output.show(),
     copyMcp: () => copyMcp(session),
     openPlace: (subject) => openPlace(subject),
-    loadMore: ({ root, page }) => root !== undefined && page && session.client.loadMore(root, page),
+    loadMore: ({ root, page, project }) =>
+      page &&
+      (project === undefined
+        ? root !== undefined && session.client.loadMore(root, page)
+        : parts.fleet.loadMore(project, page)),
   };
   return Object.entries(acts).map(([name, act]) =>
     vscode.commands.registerCommand(`phasekeeper.${name}`, (argument: unknown, selected: unknown) =>

@@ -14,7 +14,7 @@ import {
   WorkDoneProgress,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import type { BoardRoot, Changed, PageRequest, Requests, RunName, Summary } from "../protocol";
+import type { BoardRoot, Changed, PageRequest, Requests, RunName, SharedBoardChange, Summary } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { followsGap, leavesNoRuns, missing, runOf, type PageKind, type ServerState, type Store } from "../store";
 import { ARGUMENTS, describeServer, type ServerPython } from "./discovery";
@@ -60,6 +60,9 @@ export class Client implements vscode.Disposable {
   private readonly askedAround = new Set<string>();
 
   private readonly problems = new ProblemFilter();
+
+  /** Called with each change of a board that machines share. */
+  onFleetChanged: (change: SharedBoardChange) => void = () => undefined;
 
   /** `find` gives the Python that runs the server, or why the one that a setting names does not. */
   constructor(
@@ -211,6 +214,9 @@ export class Client implements vscode.Disposable {
     const client = new LanguageClient("phasekeeper", "Phasekeeper", () => this.spawnServer(python), options);
     this.client = client;
     this.startedAt = Date.now();
+    client.onNotification("phasekeeper/fleetChanged", (change: SharedBoardChange) => {
+      if (client === this.client) this.onFleetChanged(change);
+    });
     client.onNotification("phasekeeper/changed", (change: Changed) => this.onChanged(client, change));
     try {
       await client.start();

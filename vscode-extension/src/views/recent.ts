@@ -82,7 +82,7 @@ export function recordLabel(event: Recorded): string {
 }
 
 /** The day and minute of an ISO time, in the time zone of the reader. */
-function formatMinute(at: string | undefined): string {
+export function formatMinute(at: string | undefined): string {
   const time = at ? new Date(at) : undefined;
   if (!time || Number.isNaN(time.getTime())) return "";
   const two = (value: number): string => String(value).padStart(2, "0");

@@ -20,8 +20,9 @@ export interface Place {
 
 /** What a command on a row is about. */
 export interface Subject extends RunName {
-  /** Which page of the root comes next. */
+  /** Which page of the root, or of the project's board on all machines, comes next. */
   readonly page?: PageKind;
+  readonly project?: string;
   readonly gate?: string;
   readonly task?: string;
   /** All tasks that are selected with it, itself among them. */

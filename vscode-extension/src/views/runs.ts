@@ -317,7 +317,7 @@ function criterionRow(run: Evaluation, criterion: Criterion, id: string): Row {
 }
 
 /** A name as words: "Fix iterations" of "fix_iterations". */
-function sentence(name: string): string {
+export function sentence(name: string): string {
   const words = oneLine(name.replaceAll(/[_-]+/g, " "));
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

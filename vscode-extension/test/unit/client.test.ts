@@ -45,8 +45,8 @@ class Fake {
   ) {
     Fake.instances.push(this);
   }
-  onNotification(_: string, listener: (change: Changed) => void): void {
-    this.listener = listener;
+  onNotification(method: string, listener: (change: Changed) => void): void {
+    if (method === "phasekeeper/changed") this.listener = listener;
   }
   async start(): Promise<void> {
     if (Fake.failsToStart) throw new Error(Fake.failsToStart);

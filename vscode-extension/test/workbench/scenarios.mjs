@@ -16,6 +16,7 @@ import {
   WRONG_HOURS,
   writePlan,
 } from "./files.mjs";
+import { fleet } from "./fleet.mjs";
 import { press, servers, until } from "./rig.mjs";
 
 export const scenarios = {
@@ -671,6 +672,40 @@ export const scenarios = {
     }
     await page.screenshot({ path: picture("ten-conventions") });
   },
+
+  "a run of another machine appears in the Fleet view, with both commits where clones differ, and servers that are lost":
+    async ({ workbench, page, rig, python }) => {
+      const machines = await fleet(rig, python);
+      await workbench.open(machines.folder);
+      await workbench.showSidebar();
+      // The other views give way: a person has them shut as well.
+      for (const name of ["Waiting for You", "Runs", "Next Steps"]) await workbench.shut(name);
+      const fees = workbench.row("Fleet", "Charge a fee");
+      await fees.filter({ hasText: "this machine" }).waitFor();
+      await machines.begin();
+      await fees.filter({ hasText: "2 machines" }).waitFor();
+      await machines.change();
+      await fees.filter({ hasText: "clones differ" }).waitFor();
+      await workbench.expand(fees);
+      const [own, others] = await machines.commits();
+      const [one, other] = [`${own} ≠ ${others}`, `${others} ≠ ${own}`];
+      await workbench.row("Fleet", one).or(workbench.row("Fleet", other)).waitFor();
+      await workbench.row("Fleet", "Planning").filter({ hasText: "ann-laptop" }).waitFor();
+      await workbench.expand(workbench.row("Fleet", "Import the old catalogue"));
+      await workbench.row("Fleet", "waits for you").waitFor();
+      for (const name of ["one", "other"]) {
+        await page.screenshot({ path: picture(`the-fleet-in-${name}-theme`) });
+        const isDark = await page.locator(".monaco-workbench.vs-dark").isVisible();
+        await workbench.command("Preferences: Toggle between Light/Dark Themes");
+        await page.locator(`.monaco-workbench.${isDark ? "vs" : "vs-dark"}`).waitFor();
+      }
+      machines.lose();
+      await workbench.view("Fleet").getByText("Out of reach since").waitFor();
+      await fees.filter({ hasText: "clones differ" }).waitFor();
+      await page.screenshot({ path: picture("the-fleet-out-of-reach") });
+      await machines.serve();
+      await workbench.view("Fleet").getByText("Out of reach since").waitFor({ state: "hidden" });
+    },
 };
 
 const picture = (name) => new URL(`../../test-output/${name}.png`, import.meta.url).pathname;

@@ -42,6 +42,13 @@ export class Workbench {
     });
   }
 
+  /** Shut a view, down to its header. */
+  async shut(name) {
+    const header = this.view(name).locator(".pane-header");
+    if ((await header.getAttribute("aria-expanded")) === "true") await header.click();
+    await header.and(this.page.locator('[aria-expanded="false"]')).waitFor();
+  }
+
   row(view, text) {
     return this.view(view).locator(".monaco-list-row", { hasText: text }).first();
   }
