@@ -91,8 +91,8 @@ def all_of(plan: Plan | None) -> object:
 def test_a_checklist_read_after_any_other_text_is_the_checklist_read_alone(name: str, edits) -> None:
     dialect, text = DIALECTS[name], TEXTS[name]
     before = dialect.read(text)
-    for edit in edits:
-        text = edited(text, *edit, TEXTS[name])
+    for kind, number, piece in edits:
+        text = edited(text, kind, number, piece, TEXTS[name])
         again = dialect.read_after(text, before)
         assert all_of(again) == all_of(dialect.read(text))
         before = again or before
