@@ -15,13 +15,14 @@ from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.disk import git as git_runner
 from phasekeeper.server.disk import ssh_keygen, ssh_signers
+from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.workspace.apply import prepare_decision, record_decision
 from phasekeeper.server.workspace.decision_proof import terminal_signer
 from phasekeeper.server.workspace.head_files import HeadFiles
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.roots import loop, needs, put
+from tests.roots import loop, needs, put, run_to_end
 
 LOOP = ".claude/state"
 JOURNAL = f"{LOOP}/.phasekeeper/journal.jsonl"
@@ -386,3 +387,36 @@ def test_doctor_says_what_keeps_signatures_from_counting(
     commit(root)
     put(root / CONFIG, ON)
     assert [said for said in troubles() if "counts once it is committed" in said]
+
+
+def test_a_server_hears_of_signers_and_a_save_starts_no_process(
+    root: Path, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide(root, keys)
+    put(root / CONFIG, f"{ON}# not committed\n")
+    live = LiveRoot(root)
+    run_to_end(live.scan_in_parts())
+
+    def asked() -> list[str]:
+        (evaluation,) = live.runs.values()
+        return [question.id for question in evaluation.questions]
+
+    assert asked() == []
+    started: list[object] = []
+    run = subprocess.run
+
+    def counted(*words: Any, **more: Any) -> Any:
+        started.append(words)
+        return run(*words, **more)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    (state,) = (root / LOOP).glob("*.json")
+    for _ in range(2):
+        # git is asked once what HEAD has in the place of a file that differs from it.
+        del started[:]
+        put(state, f"{state.read_text()}\n")
+        assert live.refresh_paths([state])
+    assert not started and not asked()
+    put(root / SIGNERS, f"ann@example.org {public(keys, 'bob')}\n")
+    commit(root)
+    assert live.refresh_paths([root / ".git/HEAD"]) and asked() == [QUESTION]
