@@ -93,8 +93,8 @@ def files(state: dict[str, Any] | str | None = None, **more: str) -> dict[str, s
     return {"t/state.json": text, **beside}
 
 
-def everyone(lines: Any) -> frozenset[int]:
-    return frozenset(range(len(lines)))
+def everyone(lines: Any) -> Proofs:
+    return Proofs(frozenset(range(len(lines))))
 
 
 def steps_of(texts: dict[str, Any], of: Workflow = SMALL, run: str = "t", **options: Any) -> EvaluationTrace:

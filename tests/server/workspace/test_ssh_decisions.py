@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.journal.signatures import armor, read_signature, strip_armor
+from phasekeeper.orchestration.journal.signatures import read_signature, strip_armor
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.vfs.files import digest_of
@@ -67,12 +67,12 @@ def public(keys: Path, name: str) -> str:
     return (keys / f"{name}.pub").read_text("ascii").strip()
 
 
-def repository(path: Path, keys: Path, config: str = ON, options: str = "") -> Path:
-    """A repository with a loop that awaits a person, in whose HEAD ann is a signer."""
+def repository(path: Path, keys: Path, config: str = ON, top: Path | None = None) -> Path:
+    """A repository with a loop that awaits a person, in whose HEAD ann is a signer; `top` is its toplevel."""
     loop(path, workQueue=[{"id": "WQ-1", "priority": "S0", "title": "broken", "status": "pending"}])
     put(path / CONFIG, config)
-    put(path / SIGNERS, f"# who decides\nann@example.org {options}{public(keys, 'ann')}\n")
-    git(path, "init", "-q")
+    put(path / SIGNERS, f"# who decides\nann@example.org {public(keys, 'ann')}\n")
+    git(top or path, "init", "-q")
     commit(path)
     return path
 
@@ -218,25 +218,36 @@ def test_a_key_that_expired_later_goes_on_proving_what_it_signed(root: Path, key
     assert not is_open(root)
 
 
-def test_the_signature_of_another_repository_or_run_does_not_count(
-    root: Path, keys: Path, tmp_path: Path
-) -> None:
+def test_the_signature_of_another_repository_does_not_count(root: Path, keys: Path, tmp_path: Path) -> None:
     decide(root, keys)
-    text = (root / JOURNAL).read_text()
+    # Two that begin with equal commits, of one second, would be one.
     other = repository(tmp_path / "b", keys, config=f"# another\n{ON}")
-    put(other / JOURNAL, text)
+    put(other / JOURNAL, (root / JOURNAL).read_text())
     assert is_open(other) and "the record is not what was signed" in reasons(other)[0]
-    named = repository(tmp_path / "c", keys, config=f"{ON}fleet: {{project: c}}\n")
-    put(named / JOURNAL, text)
+    project = f"{ON}fleet: {{project: library}}\n"
+    named = repository(tmp_path / "c", keys, config=project)
+    put(named / JOURNAL, (root / JOURNAL).read_text())
     assert is_open(named)
-    moved = repository(tmp_path / "d" / "packages" / "x", keys)
-    put(moved / JOURNAL, text)
-    assert is_open(moved)
+    (named / JOURNAL).unlink()
+    decide(named, keys)
+    same = repository(tmp_path / "d", keys, config=f"# a copy\n{project}")
+    put(same / JOURNAL, (named / JOURNAL).read_text())
+    assert not is_open(same)
 
 
-def test_a_shallow_clone_verifies_by_the_projects_name_alone(
-    root: Path, keys: Path, tmp_path: Path, machine: Callable[[str], None]
-) -> None:
+def test_a_signature_holds_for_the_journal_in_its_place(root: Path, keys: Path, tmp_path: Path) -> None:
+    project = f"{ON}fleet: {{project: library}}\n"
+    named = repository(tmp_path / "b", keys, config=project)
+    decide(named, keys)
+    nested = repository(tmp_path / "c" / "packages" / "x", keys, config=project, top=tmp_path / "c")
+    put(nested / JOURNAL, (named / JOURNAL).read_text())
+    assert is_open(nested) and "the record is not what was signed" in reasons(nested)[0]
+    (nested / JOURNAL).unlink()
+    decide(nested, keys)
+    assert not is_open(nested)
+
+
+def test_a_shallow_clone_verifies_by_the_projects_name_alone(root: Path, keys: Path, tmp_path: Path) -> None:
     put(root / CONFIG, f"{ON}# more\n")
     commit(root)
     decide(root, keys)
@@ -362,12 +373,6 @@ def test_a_configuration_that_is_wrong_switches_nothing_on(root: Path) -> None:
         commit(root)
         assert not ssh_signers.has_ssh_decisions(HeadFiles(root).read), text
         assert [found.code for found in Workspace(root).config.findings] == ["parameter-invalid"], text
-
-
-def test_a_signature_is_read_as_it_was_written() -> None:
-    assert read_signature(None) is None and read_signature("ä") is None and strip_armor("nothing") == ""
-    blob = "U1NIU0lHAAAAAQ=="
-    assert read_signature(blob) is None and armor(blob).splitlines()[1] == blob
 
 
 def test_doctor_says_what_keeps_signatures_from_counting(
