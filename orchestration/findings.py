@@ -6,7 +6,8 @@ text or JSON is rendered, and UTF-16 units only in the language server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -279,3 +280,23 @@ def finding(problem: Problem, path: str) -> Finding:
     # A definition may warn with a code of its own.
     severity = problem.severity or CODES.get(problem.code, (Severity.WARNING, ""))[0]
     return Finding(problem.code, path, problem.message, problem.span, severity, data=problem.data)
+
+
+_TOLD = "updates-ignored"
+"""A finding that every surface says beside what was recorded."""
+
+
+def new_findings(before: Iterable[Finding], after: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The errors and warnings that an act brought up; one that only says another number now is not new."""
+    known, more = Counter[object](), Counter((found.code, found.path) for found in after)
+    for found in before:
+        known[found.code, found.path, found.message] += 1
+        more[found.code, found.path] -= 1
+    arisen: list[Finding] = []
+    for found in (found for found in after if found.code != _TOLD):
+        counts = found.severity in (Severity.ERROR, Severity.WARNING) and not found.overridden
+        kind, same = (found.code, found.path), (found.code, found.path, found.message)
+        if counts and not known[same] and more[kind] > 0:
+            more[kind] -= 1
+            arisen.append(found)
+    return tuple(arisen)

@@ -25,7 +25,7 @@ from typing import Any
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import EvaluationTrace, check_action
-from phasekeeper.orchestration.journal.journal import Claim
+from phasekeeper.orchestration.journal.journal import Claim, Proofs
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import DefinitionSet, discover
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -144,7 +144,7 @@ def steps_of(case: Case) -> EvaluationTrace:
     committed = {**case.files, **case.head}
     snapshot = read_run(
         match.workflow, files, match.run, root="/root", config=config, claims=case.claims,
-        verify=lambda lines: frozenset(range(len(lines))),
+        verify=lambda lines: Proofs(frozenset(range(len(lines)))),
         committed=lambda path: text.encode() if (text := committed.get(path)) is not None else None,
     )  # fmt: skip
     return evaluate_traced(match.workflow, snapshot)

@@ -15,6 +15,7 @@ import pytest
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.root_config import read_config
 from phasekeeper.orchestration.evaluation.evaluate import evaluate
+from phasekeeper.orchestration.journal.journal import Proofs
 from phasekeeper.orchestration.plans.master_plan.reader import read
 from phasekeeper.orchestration.plans.model import TaskFile
 from phasekeeper.orchestration.plans.schedule import build_schedule, cycles
@@ -67,7 +68,7 @@ def judged(text: str | bytes, files: Mapping[str, str]) -> dict[str, Any]:
     begun = {f"{RUN}/90-work.md": task_file(90)} if b"90-work.md" in as_bytes(text) else {}
     held = MemoryFiles({PLAN: text, **begun, **files})
     snapshot = read_run(
-        master_plan(), held, RUN, config=ADOPTED, verify=lambda lines: frozenset(range(len(lines)))
+        master_plan(), held, RUN, config=ADOPTED, verify=lambda lines: Proofs(frozenset(range(len(lines))))
     )
     return as_json(evaluate(master_plan(), snapshot))
 

@@ -18,7 +18,7 @@ from ..formats.yaml_text import Broken, Node, locate_yaml, read_yaml, typed_valu
 from ..suggestions import did_you_mean, misspelling
 from ..vfs.files import File
 from ..vfs.glob import fits
-from .shapes import TEXT, TYPED, Key, Shape, list_of, map_of, struct, word
+from .shapes import BOOL, TEXT, TYPED, Key, Shape, list_of, map_of, struct, word
 
 PATH = ".phasekeeper/config.yaml"
 EVERY_RUN = "**"
@@ -29,6 +29,9 @@ _GUARD = {
 _FLEET = {
     "project": Key(TEXT, "the id by which machines know this project", required=True),
     "share": Key(word("ids", "full"), "what others see: ids and states (ids), or titles and reasons too"),
+}
+_DECIDE = {
+    "ssh": Key(BOOL, "decisions on a terminal are signed with people's SSH keys; counts once committed"),
 }
 _PROJECT = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 _LISTS = {"run", "inputs", "definition"}
@@ -43,7 +46,9 @@ STRUCTS: dict[str, dict[str, Key]] = {
         "checks": Key(map_of(struct("check")), "what can be run to measure the work, by name"),
         "guard": Key(struct("guard"), "which runs assistants may not pass the gates of"),
         "fleet": Key(struct("fleet"), "the machines that share claims and a board of this project"),
+        "decide": Key(struct("decide"), "how a decision is proven to be a person's"),
     },
+    "decide": _DECIDE,
     "fleet": _FLEET,
     "guard": _GUARD,
     "check": {
@@ -89,7 +94,8 @@ class FleetProject:
 class Config:
     """`parameters`: workflow to name to value. `workflows`: glob of run folders to a workflow's name.
 
-    `places` says where each parameter stands, by (workflow, name).
+    `places` says where each parameter stands, by (workflow, name). `has_ssh_decisions` counts of the commit
+    HEAD's configuration alone.
     """
 
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -98,6 +104,7 @@ class Config:
     checks: Mapping[str, Check] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
     fleet: FleetProject | None = None
+    has_ssh_decisions: bool = False
     places: Mapping[tuple[str, str], Span] = field(default_factory=dict, repr=False)
     findings: tuple[Finding, ...] = ()
 
@@ -153,6 +160,7 @@ def read_config(text: str) -> Config:
         checks,
         _guard(top.get("guard"), wrong),
         _fleet(top.get("fleet"), wrong),
+        _has_ssh_decisions(top.get("decide"), wrong),
         places,
         tuple(finding(problem, PATH) for problem in wrong),
     )
@@ -162,11 +170,7 @@ def _guard(node: Node | None, wrong: list[Problem]) -> Guard:
     """The guard that a node declares; one that is written wrongly guards every run."""
     if node is None or (node.kind == "scalar" and typed_value(node) is None):
         return Guard()
-    entries, known = _map(node, "guard", wrong), tuple(_GUARD)
-    for key in entries:
-        if key not in known:
-            said = f"unknown key {key!r} of guard{did_you_mean(key, known)}"
-            wrong.append(Problem("parameter-invalid", said, node.keys[key], data=misspelling(key, known)))
+    entries = _known_entries(node, "guard", wrong)
     runs, fail = entries.get("runs"), entries.get("fail")
     listed = runs.value if runs and isinstance(runs.value, list) else []
     patterns = [_name(each, "a pattern of runs must be a text", wrong) for each in listed]
@@ -179,14 +183,29 @@ def _guard(node: Node | None, wrong: list[Problem]) -> Guard:
     return Guard(tuple(patterns) if is_whole else (EVERY_RUN,), fail is not None and fail.value != "open")
 
 
-def _fleet(node: Node | None, wrong: list[Problem]) -> FleetProject | None:
-    """The project that a node declares; one that is written wrongly is shared with nobody."""
-    entries, known = _map(node, "fleet", wrong), tuple(_FLEET)
+def _has_ssh_decisions(node: Node | None, wrong: list[Problem]) -> bool:
+    """True if a node has decisions signed with SSH keys; what is written wrongly has not."""
+    ssh = _known_entries(node, "decide", wrong).get("ssh")
+    value = typed_value(ssh) if ssh and ssh.kind == "scalar" else None
+    if ssh and not isinstance(value, bool):
+        wrong.append(Problem("parameter-invalid", "ssh must be true or false", ssh.span))
+    return value is True
+
+
+def _known_entries(node: Node | None, what: str, wrong: list[Problem]) -> Mapping[str, Node]:
+    """The entries of a map of the grammar; a key that it does not have is a problem."""
+    entries, known = _map(node, what, wrong), tuple(STRUCTS[what])
     for key in entries:
         if key not in known:
-            said = f"unknown key {key!r} of fleet{did_you_mean(key, known)}"
+            said = f"unknown key {key!r} of {what}{did_you_mean(key, known)}"
             place = node.keys[key] if node else None
             wrong.append(Problem("parameter-invalid", said, place, data=misspelling(key, known)))
+    return entries
+
+
+def _fleet(node: Node | None, wrong: list[Problem]) -> FleetProject | None:
+    """The project that a node declares; one that is written wrongly is shared with nobody."""
+    entries = _known_entries(node, "fleet", wrong)
     project, share = entries.get("project"), entries.get("share")
     if node is None or not entries:
         return None

@@ -16,8 +16,8 @@ from .trace import EvaluationTrace, fits_patterns, is_made_in, shut_step, step_a
 
 OWN_FILES = (JOURNAL_NAME, CLAIMS_NAME, LOCK_NAME, HOLDER_NAME)
 """The files of the `.phasekeeper/` of a run's home: only the product writes them."""
-ROOT_FILES = ("config.yaml", "workflows/**", "evidence/**")
-"""Those of a root's: they say how its work is judged, or hold what was measured."""
+ROOT_FILES = ("config.yaml", "allowed_signers", "workflows/**", "evidence/**")
+"""Those of a root's: they say how its work is judged and who decides, or hold what was measured."""
 
 
 class WriteRefusal(NamedTuple):

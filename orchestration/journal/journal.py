@@ -8,7 +8,7 @@ torn and ignored. What a fork costs is decided here too: branches that contradic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
@@ -62,13 +62,28 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "request": ("", "the id that the caller gave the call"),
     "program": ("", "in a decision: the program in which the person was asked, as it names itself"),
     "mac": ("", "the proof that a person decided"),
+    "signature": ("", "the proof that a person decided: a signature by their SSH key"),
     "prev": ("", "the digest of the line before"),
 }
 """The fields of a record: the value where nothing is given, and what it means."""
 _EMPTY = {name: empty for name, (empty, _) in FIELDS.items()}
 
-# Which of some lines of PROVEN kinds carry a proof; the caller knows keys and commits, the journal does not.
-Verify = Callable[[Sequence[str]], frozenset[int]]
+
+class Proofs(NamedTuple):
+    """Which of some lines of PROVEN kinds are proven, by their indexes, and of others why they are not, with
+    what to do about it; without such a word the general one is said."""
+
+    proven: frozenset[int] = frozenset()
+    reasons: Mapping[int, str] = {}
+
+
+# The proofs of some lines; the caller knows keys and commits, the journal does not.
+Verify = Callable[[Sequence[str]], Proofs]
+
+
+def prove_none(lines: Sequence[str]) -> Proofs:
+    """No line is proven."""
+    return Proofs()
 
 
 def record(**fields: object) -> Record:
@@ -105,8 +120,8 @@ class Journal(NamedTuple):
     unread: str = ""
 
 
-def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) -> Journal:
-    """The journal in `text`. `verify(lines)` gives the indexes of those lines of `PROVEN` that are proven."""
+def read_journal(text: str | bytes, verify: Verify = prove_none) -> Journal:
+    """The journal in `text`. `verify(lines)` gives the proofs of its lines of `PROVEN` kinds."""
     lines, problems = record_lines(text)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
@@ -121,8 +136,12 @@ def read_journal(text: str | bytes, verify: Verify = lambda lines: frozenset()) 
         problems.append(_problem(lost[0], "journal-forked", _forked_message(lost, merged.contradiction)))
     failed = [line for line in lost if line.record["kind"] == "report" and line.record["outcome"] in FAILURES]
     decisions = [line for line in chain if line.record["kind"] in PROVEN]
-    proven = verify([line.text for line in decisions]) if decisions else frozenset()
-    refused = {line.number for index, line in enumerate(decisions) if index not in proven}
+    proofs = verify([line.text for line in decisions]) if decisions else Proofs()
+    refused = {
+        line.number: proofs.reasons.get(index, "")
+        for index, line in enumerate(decisions)
+        if index not in proofs.proven
+    }
     problems += _unproven(decisions, refused)
     counted = [line for line in (*chain, *failed) if line.number not in refused]
     records, numbers = tuple(line.record for line in counted), tuple(line.number for line in counted)
@@ -189,10 +208,11 @@ def _phrase(line: RecordLine) -> str:
     return " ".join(str(word) for word in words if word)
 
 
-def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[Problem]:
+def _unproven(decisions: Sequence[RecordLine], refused: Mapping[int, str]) -> list[Problem]:
     """Decisions without proof: errors, but hints where a person has decided the same since, with proof.
 
-    The same is decided about one question in one scope, or by moving the run to the same phase.
+    The same is decided about one question in one scope, or by moving the run to the same phase. `refused` are
+    the numbers of their lines, with the reasons that are known.
     """
     problems: list[Problem] = []
     proven: dict[tuple[object, ...], int] = {}
@@ -204,9 +224,10 @@ def _unproven(decisions: Sequence[RecordLine], refused: Container[int]) -> list[
         if line.number not in refused:
             proven[decided] = line.number
             continue
-        problem = _problem(line, "decision-unverified", _UNPROVEN)
+        why = refused[line.number] or _UNPROVEN
+        problem = _problem(line, "decision-unverified", why)
         if decided in proven:
-            said = f"{_UNPROVEN}; line {proven[decided] + 1} decides it with proof"
+            said = f"{why}; line {proven[decided] + 1} decides it with proof"
             problem = problem._replace(message=said, severity=Severity.HINT)
         problems.append(problem)
     return problems[::-1]

@@ -14,7 +14,7 @@ from ..definition.model import Workflow
 from ..definition.root_config import PATH as CONFIGURATION
 from ..definition.root_config import Config, Guard, read_config
 from ..findings import Problem, Span
-from ..journal.journal import Claim, Journal, Record, Verify, files_of, read_journal
+from ..journal.journal import Claim, Journal, Record, Verify, files_of, prove_none, read_journal
 from ..journal.lines import JOURNAL
 from ..journal.report_files import read_report
 from ..plans.model import Plan
@@ -43,7 +43,7 @@ def read_run(
     root: str = "",
     config: Config | None = None,
     claims: Sequence[Claim] = (),
-    verify: Verify = lambda lines: frozenset(),
+    verify: Verify = prove_none,
     committed: Committed = lambda path: None,
     measured: Measured = lambda check: None,
     parsed: dict[tuple[str, str], Any] | None = None,

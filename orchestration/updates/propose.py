@@ -21,7 +21,7 @@ from ..evaluation.trace import EvaluationTrace
 from ..findings import Edit, Severity
 from ..formats.json_text import read_json
 from ..journal.branches import FAILURES
-from ..journal.journal import EMPTY_RECORD, Journal, Record, Verify, changed_substance
+from ..journal.journal import EMPTY_RECORD, Journal, Proofs, Record, Verify, changed_substance
 from ..journal.lines import JOURNAL, parse_lines
 from ..result.values import Evaluation
 from ..snapshot.read_log import RunReader
@@ -152,7 +152,7 @@ class _JournalPreview:
     @property
     def verify(self) -> Verify:
         """Keep what was proven; the records added are a person's as far as they need to be."""
-        return lambda lines: frozenset(i for i, line in enumerate(lines) if line not in self.unproven)
+        return lambda lines: Proofs(frozenset(i for i, line in enumerate(lines) if line not in self.unproven))
 
 
 class _Draft:

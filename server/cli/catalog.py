@@ -37,6 +37,10 @@ _ON_RUN = (_RUN, *_WRITING)
 _TOKEN = option("--token", "TOKEN", "the token of the claim on the task")
 _ON_TASK = (*_ON_RUN, word("task", "the task"), _TOKEN)
 _REASON = option("--reason", "TEXT", "why (needed)")
+_KEY = option(
+    "--key", "FILE", "the SSH key that signs it, where SSH keys do (default: git's user.signingkey)"
+)
+_WHY = (_REASON, _KEY)
 _TASKS = several("--task", "ID", "the tasks it is about")
 _STANDALONE = flag("--standalone", "in this process alone, without a socket")
 _CONNECTION = (_STANDALONE, arg("--stdio", action="store_true", help=argparse.SUPPRESS))
@@ -45,7 +49,7 @@ _CHOICE = (
     *_DECIDING,
     word("question", "its id, as `questions` shows it; asked for on a terminal", nargs="?"),
     word("option", "one of its options; asked for on a terminal", nargs="?"),
-    _REASON,
+    *_WHY,
 )
 _AGAIN = "an id of yours for this call: repeated with the same, it is recorded once"
 _BY = (option("--as", "WHO", "who says it", dest="who"), option("--request-id", "ID", _AGAIN, dest="request"))
@@ -201,7 +205,7 @@ COMMANDS: list[CommandEntry] = [
         _RUN,
         *_DECIDING,
         word("question", "where more than one is open", nargs="?"),
-        _REASON,
+        *_WHY,
         more=texts.DECISION,
     ),
     command("resolve", "the same as answer", "decide:answer", *_CHOICE, more=texts.DECISION),
@@ -212,7 +216,7 @@ COMMANDS: list[CommandEntry] = [
         word("run", "the run", nargs="?"),
         flag("--all", "every run that waits for it"),
         flag("--complete", "close plans whose tasks are all done, instead of going on with them"),
-        _REASON,
+        *_WHY,
         *_DECIDING,
         more=texts.DECISION,
     ),
@@ -223,7 +227,7 @@ COMMANDS: list[CommandEntry] = [
         _RUN,
         *_DECIDING,
         option("--to", "PHASE", "the phase to go to", required=True),
-        _REASON,
+        *_WHY,
         more=texts.DECISION,
     ),
     command(

@@ -56,6 +56,11 @@ exit codes: 3 a person is awaited, 1 refused, 2 wrong use
 DECISION = """\
 A decision is a person's: it is asked for on a terminal, where the run's name
 is typed. Nothing gets round that. The reason is recorded with who decided.
+
+Where the commit HEAD has `decide: {ssh: true}` it is signed with your SSH key: the
+one of --key, else git's user.signingkey (gpg.format ssh), by an agent if one runs.
+It counts for everyone where .phasekeeper/allowed_signers in HEAD lists your key
+under the address that git has as your user.email.
 """
 HISTORY = """\
 A line a record: when, what, who, why, and what came of it. --events names each

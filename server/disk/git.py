@@ -50,7 +50,7 @@ def answer(root: Path, *arguments: str, person: bool = False) -> bytes:
 
 def actor(root: Path) -> str:
     """The actor for records: git's `user.name <user.email>` for the root, else the system's user name."""
-    name, address = _setting(root, "user.name"), _setting(root, "user.email")
+    name, address = setting(root, "user.name"), setting(root, "user.email")
     if name:
         return f"{name} <{address}>" if address else name
     try:
@@ -59,7 +59,8 @@ def actor(root: Path) -> str:
         return "unknown"
 
 
-def _setting(root: Path, key: str) -> str:
+def setting(root: Path, key: str) -> str:
+    """A setting of git's for whoever runs it in a root; "" where there is none."""
     return answer(root, "config", "--get", key, person=True).decode("utf-8", "replace").strip()
 
 
@@ -79,27 +80,27 @@ def environment(*, person: bool = False) -> dict[str, str]:
     }
 
 
-def program(root: Path, path: str | None = None) -> str | None:
+def program(root: Path, path: str | None = None, name: str = "git") -> str | None:
     """The git on PATH, whose folder lies outside of the workspace; None where there is none.
 
-    `path` is that variable of another process.
+    `path` is that variable of another process, `name` another program to be found by the same rules.
     """
     try:
         start = root.resolve()
         folders = os.environ.get("PATH", os.defpath) if path is None else path
-        return _program(folders, toplevel(start) or start)
+        return _program(name, folders, toplevel(start) or start)
     except (OSError, ValueError, RuntimeError):
         return None
 
 
 @lru_cache(64)
-def _program(path: str, workspace: Path) -> str | None:
-    for name in path.split(os.pathsep):
+def _program(name: str, path: str, workspace: Path) -> str | None:
+    for place in path.split(os.pathsep):
         # A relative folder could be the workspace's own; so could the one that a link leads to tomorrow.
-        if not Path(name).is_absolute():
+        if not Path(place).is_absolute():
             continue
-        folder = Path(name).resolve()
-        found = None if _is_in(folder, workspace) else shutil.which("git", path=str(folder))
+        folder = Path(place).resolve()
+        found = None if _is_in(folder, workspace) else shutil.which(name, path=str(folder))
         # Windows looks in the current folder first, whatever path it is given.
         if found and Path(found).parent == folder and not _is_in(Path(found).resolve(), workspace):
             return found

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from ...orchestration.findings import Edit
 from ...orchestration.journal.journal import EMPTY_RECORD, PROVEN, Record, record_fault
 from ...orchestration.journal.lines import CLAIMS_NAME, FOLDER, JOURNAL, JOURNAL_NAME
+from ...orchestration.journal.signatures import PROOF_FIELDS
 from ...orchestration.states import RecordKind
 from ...orchestration.vfs.files import below, digest_of, parent
 from ..disk.safe_open import refusal
@@ -31,11 +32,12 @@ from .lock import HOLDER, LOCK, LOCK_TIMEOUT_S, Clock, holder_of, note_holder, r
 from .log_file import LogTail, UnknownOutcome, WrittenFile, append_lines, format_line, read_tail
 from .recovery import RecoveryAction, RecoveryKind, finish_rename, recover, run_tag, temporary_name
 
-_STAMPED = ("seq", "at", "prev", "mac", "files", "more")
+_STAMPED = ("seq", "at", "prev", "files", "more", *PROOF_FIELDS)
 # How often a proposal may turn out to touch further runs before it is given up.
 _MOST_TRIES = 5
 
-Sign = Callable[[Record], str]
+Sign = Callable[[Record], Mapping[str, str]]
+"""The fields that prove a record (`PROOF_FIELDS`), from the record as its line will have it."""
 
 
 class Conflict(StoreError):  # noqa: N818 - said to people as it is
@@ -60,7 +62,7 @@ class LockedRun(NamedTuple):
 class Writes(NamedTuple):
     """The records and edits of one commit, computed by a pure function from what it read under the lock.
 
-    The store stamps `seq`, `at`, `prev` and a decision's `mac`, and names the written files in the last
+    The store stamps `seq`, `at`, `prev` and a decision's proof, and names the written files in the last
     record. A record's own `files` (path and digest of what was seen) stay.
     """
 
@@ -117,7 +119,7 @@ def commit(
     `run` is the run's home. `propose` is called under the lock and reads what it needs afresh. An edit of a
     file in another run (a folder of which `home_of` tells the home), or in none, needs that run's lock or the
     root's too: then all locks are taken anew, in the order of their paths, and `propose` is asked again.
-    `sign` gives the `mac` of a decision from its record; without it decisions are not accepted. Writes
+    `sign` gives the proof of a decision from its record; without it decisions are not accepted. Writes
     without records change nothing.
 
     Raises Conflict, other StoreErrors, what `propose` raises, and ValueError or TypeError for a record that
@@ -302,7 +304,7 @@ def _stamp_records(
         if entry["kind"] in PROVEN:
             if sign is None:
                 raise ValueError("a decision is only written where a person makes it, and signed")
-            entry["mac"] = sign(entry)
+            entry |= sign(entry)
         stamped.append(entry)
         prev = digest_of(format_line(entry))
     return stamped

@@ -23,7 +23,7 @@ from .folder import Folder, StoreError, close, write_all
 
 _WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "[0-9a-f]*", "was"')
 _FILE_FIELDS = ("path", "digest", "was")
-_LINKED = re.compile(rb'"prev": "([0-9a-f]{16})"(?:, "mac": "[0-9a-f]*")?\}')
+_LINKED = re.compile(rb'"prev": "([0-9a-f]{16})"(?:, "(?:mac|signature)": "[0-9A-Za-z+/=]*")?\}')
 
 
 class WrittenFile(NamedTuple):

@@ -14,7 +14,6 @@ import json
 import re
 import secrets
 import shlex
-from collections import Counter
 from collections.abc import Collection
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from ...orchestration.decision.brings import named_commits
 from ...orchestration.definition.model import Workflow
 from ...orchestration.evaluation.evaluate import evaluate_traced
 from ...orchestration.evaluation.trace import EvaluationTrace
-from ...orchestration.findings import Edit, Finding, Severity
+from ...orchestration.findings import Edit, Finding, new_findings
 from ...orchestration.journal.journal import Claim, Record, record
 from ...orchestration.journal.lines import FOLDER
 from ...orchestration.plans.schedule import resolve
@@ -48,7 +47,7 @@ from ..disk.git import answer
 from ..store import claims as store_claims
 from ..store.claims import FleetConflict, key_of
 from ..store.commit import Commit, Conflict, LockedRun, StoreError, Writes, commit
-from .decision_proof import evidence_signer, require_usable_key, signer
+from .decision_proof import SignerOf, evidence_signer, require_usable_key, signer
 from .roots import UsageError
 from .workspace import Workspace
 
@@ -61,8 +60,6 @@ and what an assistant's program asks its user. Each shows a `PreparedDecision` w
 person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
 """The fields that make a start the same as another."""
-_TOLD = "updates-ignored"
-"""A finding that every surface says beside what was recorded."""
 _CLAIM_TRIES = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
@@ -98,6 +95,7 @@ class PreparedDecision(NamedTuple):
     title: str
     lines: tuple[str, ...]
     revision: str
+    sign_with: SignerOf = signer
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -113,21 +111,22 @@ def apply_command(
     signed: bool = False,
     claims: HeldClaims = NO_CLAIMS,
     revision: str | None = None,
+    sign_with: SignerOf = signer,
 ) -> CommandResult:
     """Carry out a command on a run.
 
     Raises CommandRefused, StoreError (Conflict among them) or UsageError; then nothing was written, but for
     the records of a RecordedRefusal. A call that only repeats the one behind the last record writes nothing.
 
-    `signed` is for decisions a person has just confirmed; `revision` is that of what the person was shown, so
-    that nothing is decided about what was put in its place meanwhile.
+    `signed` is for decisions a person has just confirmed, `sign_with` their signature; `revision` is that of
+    what the person was shown: nothing is decided about what was put in its place meanwhile.
     """
     root = workspace.root
     if revision is not None:
         # Again under the lock; here nothing was made for it yet that would stay behind.
         _require_revision(_read_again(workspace, run), revision)
     home = workspace.home(run)
-    sign = signer(root, home) if signed else evidence_signer(root, home)
+    sign = (sign_with if signed else evidence_signer)(root, home)
     fence = _fleet(workspace, run) if wanted.kind == "report" and wanted.tasks else None
     before: list[Evaluation] = []
     refusals: list[RecordedRefusal] = []
@@ -157,7 +156,7 @@ def apply_command(
         raise refusals[0]
     after = Workspace(root, parsed=workspace.parsed)
     evaluation = after.evaluate(_match(after, run))
-    return CommandResult(done, evaluation, _new_findings(before[0], evaluation))
+    return CommandResult(done, evaluation, new_findings(before[0].findings, evaluation.findings))
 
 
 def _require_revision(trace: EvaluationTrace, revision: str) -> None:
@@ -173,21 +172,6 @@ def _known_commits(root: Path, trace: EvaluationTrace, wanted: Command) -> froze
     declared = workflow.phases.get(wanted.step) or workflow.actions.get(wanted.step)
     named = named_commits(declared.brings, wanted.data) if declared and declared.brings else ()
     return frozenset(name for name in named if answer(root, "cat-file", "-t", name).strip() == b"commit")
-
-
-def _new_findings(before: Evaluation, after: Evaluation) -> tuple[Finding, ...]:
-    """The errors and warnings that an act brought up; one that only says another number now is not new."""
-    known = Counter((found.code, found.path, found.message) for found in before.findings)
-    more = Counter((found.code, found.path) for found in after.findings)
-    more.subtract((found.code, found.path) for found in before.findings)
-    arisen: list[Finding] = []
-    for found in (found for found in after.findings if found.code != _TOLD):
-        counts = found.severity in (Severity.ERROR, Severity.WARNING) and not found.overridden
-        kind, same = (found.code, found.path), (found.code, found.path, found.message)
-        if counts and not known[same] and more[kind] > 0:
-            more[kind] -= 1
-            arisen.append(found)
-    return tuple(arisen)
 
 
 def unrecorded_reports(trace: EvaluationTrace) -> tuple[Record, ...]:
@@ -233,7 +217,12 @@ def _match(workspace: Workspace, run: str) -> Match:
 
 
 def prepare_decision(
-    workspace: Workspace, run: str, wanted: Command, *, reason_follows: bool = False
+    workspace: Workspace,
+    run: str,
+    wanted: Command,
+    *,
+    reason_follows: bool = False,
+    sign_with: SignerOf = signer,
 ) -> PreparedDecision:
     """The decision that a person is asked to confirm, once all that could be refused was tried.
 
@@ -244,10 +233,11 @@ def prepare_decision(
     """
     if not (reason_follows or wanted.why.strip()):
         raise InvalidCommand("a decision needs a reason")
-    require_usable_key(workspace.root)
+    if sign_with is signer:
+        require_usable_key(workspace.root)
     trace = _read_again(workspace, run)
     text = confirmation(trace, wanted, datetime.now(UTC))
-    return PreparedDecision(run, wanted, text.title, text.lines, trace.evaluation.revision)
+    return PreparedDecision(run, wanted, text.title, text.lines, trace.evaluation.revision, sign_with)
 
 
 def record_decision(
@@ -260,7 +250,10 @@ def record_decision(
     if channel not in CHANNELS:
         raise ValueError(f"{channel!r} is no channel of a person's; they are {', '.join(CHANNELS)}")
     wanted = decision.wanted._replace(actor=actor, channel=channel, program=program)
-    return apply_command(workspace, decision.run, wanted, signed=True, revision=decision.revision)
+    given = decision.run, wanted
+    return apply_command(
+        workspace, *given, signed=True, revision=decision.revision, sign_with=decision.sign_with
+    )
 
 
 # ---- claims -----------------------------------------------------------------------------------

@@ -1,20 +1,30 @@
-"""The proof that a person made a recorded decision: keyed digests, and what is in the commit HEAD.
+"""The proof that a person made a recorded decision: keyed digests, SSH signatures, and the commit HEAD.
 
 An assistant runs as the same user and could forge a decision; this makes a forgery deliberate and
 visible, not impossible. A decision counts when it carries a digest made with a key that only the
-decision code uses, or when its very line is in HEAD, where colleagues could review it. Everything that
-fails here (no key, no git, no repository, a time-out) leaves the decision unverified.
+decision code uses, when its very line is in HEAD, where colleagues could review it, or when somebody signed
+it whom HEAD lists (`ssh_signers`). Everything that fails here (no key, no git, no repository, a time-out)
+leaves the decision unverified.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from ...orchestration.journal.journal import CONFIRMATION, PROVEN, Journal, Record, read_journal
+from ...orchestration.journal.journal import (
+    CONFIRMATION,
+    DECISIONS,
+    PROVEN,
+    Journal,
+    Proofs,
+    Record,
+    read_journal,
+)
 from ...orchestration.journal.lines import JOURNAL, parse_line
 from ...orchestration.states import RecordKind
 from ...orchestration.vfs.files import below, digest_of
@@ -22,7 +32,15 @@ from ..disk import git
 from ..disk.decision_keys import load_repository_key, make_repository_key, place_of, unusable_reason
 from ..disk.disk_files import MAX_BYTES
 from ..disk.safe_open import refusal
+from .head_files import HeadFiles
 from .roots import UsageError, path_in_root
+
+HeadFile = Callable[[str], bytes | None]
+"""The bytes of a file of the root in the commit HEAD, None where it is not there."""
+Sign = Callable[[Record], Mapping[str, str]]
+"""The field of a record that proves it, with its value, as the store takes it."""
+SignerOf = Callable[[Path, str], Sign]
+"""Signatures for the run of a home in a root."""
 
 
 def journal_place(root: Path, journal_path: str) -> str:
@@ -48,7 +66,7 @@ def require_usable_key(root: Path) -> None:
         raise UsageError(f"the decision cannot be signed: {reason}")
 
 
-def signer(root: Path, home: str) -> Callable[[Record], str]:
+def signer(root: Path, home: str) -> Sign:
     """The signature for a person's decisions on the run of a home; its key is made where there is none.
 
     To be asked for once a person has confirmed. Raises UsageError when the key cannot be used.
@@ -57,18 +75,57 @@ def signer(root: Path, home: str) -> Callable[[Record], str]:
     if key.secret is None:
         raise UsageError(f"the decision cannot be signed: {key.reason}")
     secret, where = key.secret, journal_place(root, below(home, JOURNAL))
-    return lambda entry: sign(entry, secret, where)
+    return lambda entry: {"mac": sign(entry, secret, where)}
 
 
-def evidence_signer(root: Path, run: str) -> Callable[[Record], str]:
+def terminal_signer(root: Path, actor: str, key: str = "") -> SignerOf:
+    """The signature for decisions of a person at a terminal: by their SSH key where the commit HEAD asks for
+    that, else `signer`.
+
+    `key` is a file that they named, "" for the one that git signs with. Raises UsageError where no signature
+    of theirs would count.
+    """
+    from ..disk import ssh_keygen, ssh_signers  # late: few repositories ask for it
+
+    head = HeadFiles(root).read
+    if not ssh_signers.has_ssh_decisions(head):
+        if key:
+            raise UsageError("--key is for repositories whose commit HEAD has `decide: {ssh: true}`")
+        return signer
+    signers = ssh_signers.ssh_signers(root, head)
+    if signers.problem:
+        raise UsageError(f"the decision cannot be signed: {signers.problem}")
+
+    with _usage_errors():
+        own = ssh_keygen.signing_key(root, key)
+
+    def signer_of(_: Path, home: str) -> Sign:
+        where = journal_place(root, below(home, JOURNAL))
+        return _usage_errors()(ssh_signers.ssh_signer(root, where, own, actor, signers))
+
+    return signer_of
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """Turn what cannot be signed into wrong use."""
+    from ..disk.ssh_keygen import SigningError
+
+    try:
+        yield
+    except SigningError as error:
+        raise UsageError(f"the decision cannot be signed: {error}") from None
+
+
+def evidence_signer(root: Path, run: str) -> Sign:
     """The signature for records of measurements alone; a decision is refused (ValueError)."""
     where = journal_place(root, below(run, JOURNAL))
 
-    def sign_measurement(entry: Record) -> str:
+    def sign_measurement(entry: Record) -> Mapping[str, str]:
         secret = load_repository_key(root).secret
         if entry["kind"] != RecordKind.VERIFIED or secret is None:
             raise ValueError("a decision is only written where a person makes it, and signed")
-        return sign(entry, secret, where)
+        return {"mac": sign(entry, secret, where)}
 
     return sign_measurement
 
@@ -93,20 +150,23 @@ def head_lines(root: Path, journal_path: str) -> frozenset[str]:
     return frozenset(line.rstrip("\r\n") for line in content.decode("utf-8", "replace").split("\n"))
 
 
-def verified_lines(
+def prove_lines(
     root: Path,
     journal_path: str,
     lines: Sequence[str],
     key: bytes | None,
     committed: Callable[[Path, str], frozenset[str]] = head_lines,
-) -> frozenset[int]:
-    """The indexes of those lines of `PROVEN` kinds that count: as a person's, or as measured here.
+    head_file: HeadFile | None = None,
+) -> Proofs:
+    """The proofs of those lines of `PROVEN` kinds that count: as a person's, or as measured here.
 
-    `key` is the repository's. `committed` is asked once, and only when a decision lacks a valid signature. Of
-    equal lines only the first counts: a copy of an old decision is not a new one. One in which a key stands
-    twice does not count: another reader might take the other one. What a person confirmed later counts too.
+    `key` is the repository's. `committed` is asked once, and only when a decision lacks a valid signature;
+    `head_file` after that, of one that has an SSH signature. Of equal lines only the first counts: a copy of
+    an old decision is not a new one. One in which a key stands twice does not count: another reader might
+    take the other one. What a person confirmed later counts too.
     """
     decisions: dict[str, int] = {}
+    signatures: dict[str, Record] = {}
     confirmations: dict[str, str] = {}
     proven: set[str] = set()
     where = journal_place(root, journal_path)
@@ -121,16 +181,27 @@ def verified_lines(
             confirmations[bare] = str(record.get("about"))
         if key is not None and is_signed(record, key, where):
             proven.add(bare)
+        elif record.get("signature") and record["kind"] in DECISIONS:
+            signatures[bare] = record
     proven |= _confirmed_lines(decisions, [about for bare, about in confirmations.items() if bare in proven])
     if decisions.keys() - proven:
         proven |= committed(root, journal_path)
-    return frozenset(i for bare, i in decisions.items() if bare in proven)
+    asked = {bare: record for bare, record in signatures.items() if bare not in proven}
+    refusals: Mapping[str, str] = {}
+    if asked:
+        from ..disk.ssh_signers import signature_refusals, ssh_signers  # late: few repositories have any
+
+        signers = ssh_signers(root, head_file or HeadFiles(root).read)
+        refusals = signature_refusals(root, where, asked, signers)
+        proven |= asked.keys() - refusals.keys()
+    counted = frozenset(i for bare, i in decisions.items() if bare in proven)
+    return Proofs(counted, {decisions[bare]: why for bare, why in refusals.items()})
 
 
 def verified_journal(root: Path, path: str, text: str) -> Journal:
     """The journal in a text, its decisions checked with the key of its repository."""
     secret = load_repository_key(root).secret
-    return read_journal(text, lambda lines: verified_lines(root, path, lines, secret))
+    return read_journal(text, lambda lines: prove_lines(root, path, lines, secret))
 
 
 def _confirmed_lines(decisions: Iterable[str], confirmations: Sequence[str]) -> set[str]:

@@ -11,8 +11,11 @@ from ..disk import git
 from ..disk.disk_files import MAX_BYTES
 from ..disk.repository import head_of
 from ..disk.safe_open import refusal
+from ..lru_cache import LruCache
 
 _SHA1_DIGITS = 40
+_KEPT_BYTES = 1 << 20
+"""Contents that differ from the disk are kept up to that, so that no save asks git for them again."""
 
 
 class CommittedFile(NamedTuple):
@@ -33,6 +36,7 @@ class HeadFiles:
         self._root = root
         self._listed: dict[str, dict[str, CommittedFile]] = {}
         self._has_head: bool | None = None
+        self._contents: LruCache[str, bytes] = LruCache(_KEPT_BYTES, len)
 
     def blob(self, path: str) -> str:
         """The name of a file's content, "" where HEAD does not have it. Equal names, equal bytes."""
@@ -47,8 +51,13 @@ class HeadFiles:
         on_disk = _bytes_of(self._root / path, found.size)
         if on_disk is not None and _blob_of(on_disk, found.blob) == found.blob:
             return on_disk
-        content = git.answer(self._root, "cat-file", "blob", found.blob)
-        return content if len(content) == found.size else None
+        content = self._contents.get(found.blob)
+        if content is None:
+            content = git.answer(self._root, "cat-file", "blob", found.blob)
+            if len(content) != found.size:
+                return None
+            self._contents.keep(found.blob, content)
+        return content
 
     def _find(self, path: str) -> CommittedFile | None:
         if refusal(path):

@@ -71,8 +71,8 @@ def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parse
         root=str(around.root),
         config=around.config,
         claims=read_claims(claims.text or "", around.now),
-        verify=lambda lines: decide.verified_lines(
-            around.root, journal, lines, around.key(), around.committed
+        verify=lambda lines: decide.prove_lines(
+            around.root, journal, lines, around.key(), around.committed, around.head_file
         ),
         committed=around.head_file,
         measured=around.measured,

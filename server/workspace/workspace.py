@@ -76,6 +76,10 @@ class Workspace:
     def _head_files(self) -> HeadFiles:
         return HeadFiles(self.root)
 
+    def head_file(self, path: str) -> bytes | None:
+        """The bytes of a file in the commit HEAD; None where it is not there."""
+        return self._head_files.read(path)
+
     @cached_property
     def _definitions(self) -> DefinitionSet:
         return DefinitionSet(self.library.definitions())

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import check_action
+from phasekeeper.orchestration.journal.journal import Proofs
 from phasekeeper.orchestration.rendering.explanation import explain
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -167,7 +168,7 @@ def looked(name: str, files: Mapping[str, str | bytes], run: str):
         workflow(name),
         MemoryFiles(files),
         run,
-        verify=lambda lines: frozenset(range(len(lines))),
+        verify=lambda lines: Proofs(frozenset(range(len(lines)))),
         committed=lambda path: text if isinstance(text := files.get(path), bytes | None) else text.encode(),
     )
     steps = evaluate_traced(workflow(name), snapshot)

@@ -17,7 +17,7 @@ from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import CommandRefused, EvaluationTrace
 from phasekeeper.orchestration.evidence.attestation import Attestation
 from phasekeeper.orchestration.evidence.check_state import CheckState
-from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim, record
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim, Proofs, record
 from phasekeeper.orchestration.journal.report_forms import blank_form
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -202,7 +202,7 @@ class Run:
         return read_run(
             self.workflow, files, self.at,
             root="/root", config=read_config(self.files.get(CONFIG, "")), claims=claims, parsed=parsed,
-            verify=lambda lines: frozenset(i for i, line in enumerate(lines) if line in self.proven),
+            verify=lambda lines: Proofs(frozenset(i for i, line in enumerate(lines) if line in self.proven)),
             measured=self.measured.get,
             committed=lambda path: self.head[path].encode() if path in self.head else None,
         )  # fmt: skip

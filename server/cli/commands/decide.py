@@ -17,6 +17,7 @@ from ...terminal.lines import print_lines
 from ...terminal.run_views import question_lines
 from ...version import PROGRAM
 from ...workspace import apply
+from ...workspace.decision_proof import terminal_signer
 from ...workspace.roots import UsageError
 from ..confirm import NotConfirmed, ask, confirm, require_terminal
 from ..output import report_failure
@@ -128,9 +129,11 @@ def _decide(options: Namespace, run: SelectedRun, wanted: Command) -> int:
     reason = (options.reason or "").strip()
     if not reason:
         raise UsageError('a decision needs a reason: --reason "..."')
-    decision = apply.prepare_decision(run.workspace, run.match.run, wanted._replace(why=reason))
-    confirm(decision.text, options.run or run.name, is_name=lambda typed: _names(options, run, typed))
     who = actor(run.workspace.root)
+    sign_with = terminal_signer(run.workspace.root, who, options.key or "")
+    given = run.workspace, run.match.run, wanted._replace(why=reason)
+    decision = apply.prepare_decision(*given, sign_with=sign_with)
+    confirm(decision.text, options.run or run.name, is_name=lambda typed: _names(options, run, typed))
     done = apply.record_decision(run.workspace, decision, who, "terminal", PROGRAM)
     chosen = wanted.kind == "answer"
     text = f"answered: {wanted.question} {wanted.option}" if chosen else f"overridden: now in {wanted.step}"

@@ -33,6 +33,7 @@ from ...connector.handshake import INFO, Greeting, GreetingRefused, ask
 from ...connector.other_servers import other_servers
 from ...disk import decision_keys as decide
 from ...disk import git
+from ...disk.ssh_signers import ssh_troubles
 from ...fence.trial import FenceTrial, TrialResult, try_fences
 from ...hub.process import log_path
 from ...installations import command_version, editor_extensions, upgrade_command
@@ -203,6 +204,8 @@ def _here(troubles: list[Trouble]) -> dict[str, Any]:
         try:
             evaluations = [workspace.evaluate(match) for match in workspace.matches]
             errors = [found for found in workspace.findings if found.severity is Severity.ERROR]
+            ssh = ssh_troubles(workspace.root, workspace.head_file, workspace.config.has_ssh_decisions)
+            troubles += [Trouble(what, mend) for what, mend in ssh]
         except InvalidWorkflow as error:
             evaluations, errors = [], list(error.findings)
         facts = {

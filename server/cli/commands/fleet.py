@@ -14,7 +14,7 @@ from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ....orchestration.fleet.shared_board import SharedRun
+from ....orchestration.fleet.shared_board import RunSummary, SharedRun
 from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
 from ....orchestration.sanitize import plain
 from ...disk.decision_keys import fleet_path
@@ -266,5 +266,13 @@ def _board_lines(run: SharedRun) -> Iterator[Line]:
         yield [Part(plain(f"    {where}", 300), "dim")]
         if clone.reason:
             yield [Part(plain(f"    {clone.reason}", 500), "dim")]
-        asked = clone.asked or clone.questions
-        yield from ([Part(plain(f"    a person is asked: {each}", 500), "warn")] for each in asked)
+        yield from _question_lines(clone)
+
+
+def _question_lines(clone: RunSummary) -> Iterator[Line]:
+    """What a person is asked, in words where the project shares them, and how it is answered over there."""
+    is_whole = len(clone.asked) == len(clone.questions)
+    for id_, asked in zip(clone.questions, clone.asked if is_whole else clone.questions, strict=True):
+        yield [Part(plain(f"    a person is asked: {asked}", 500), "warn")]
+        words = shlex.join(["phasekeeper", "answer", clone.run or ".", id_])
+        yield [Part(plain(f"      on {clone.member}:  ", 100), "dim"), Part(plain(words, 1500), COMMAND)]

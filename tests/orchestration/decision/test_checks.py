@@ -19,7 +19,7 @@ from phasekeeper.orchestration.evaluation.evaluate import evaluate
 from phasekeeper.orchestration.evidence.attestation import Attestation, Totals
 from phasekeeper.orchestration.evidence.check_state import CheckState
 from phasekeeper.orchestration.findings import Span
-from phasekeeper.orchestration.journal.journal import record
+from phasekeeper.orchestration.journal.journal import Proofs, prove_none, record
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -77,7 +77,7 @@ def judge(phase: str, now: CheckState | None, *records: Mapping[str, Any], prove
         }
     )
     workflow = parse_workflow(WORKFLOW, "build.yaml")
-    verified = (lambda lines: frozenset(range(len(lines)))) if proven else (lambda lines: frozenset())
+    verified = (lambda lines: Proofs(frozenset(range(len(lines))))) if proven else prove_none
     snapshot = read_run(
         workflow, files, "runs/a", config=read_config(CONFIG), verify=verified, measured={"tests": now}.get
     )

@@ -9,6 +9,7 @@ from phasekeeper.orchestration.definition.artifact_kinds import KINDS, KINDS_AND
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.formats.json_text import ParsedText
+from phasekeeper.orchestration.journal.journal import prove_none
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.snapshot.run_files import read_run
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
@@ -48,7 +49,7 @@ def ini(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def evaluated(text: str):
     workflow, files = parse_workflow(WORKFLOW), MemoryFiles({"work/a/setup.ini": text})
-    run = read_run(workflow, files, "work/a", root="r", verify=lambda lines: frozenset())
+    run = read_run(workflow, files, "work/a", root="r", verify=prove_none)
     return evaluate_traced(workflow, run).evaluation
 
 

@@ -14,6 +14,7 @@ from phasekeeper.orchestration.evaluation.evaluate import (
     evaluate_traced,
 )
 from phasekeeper.orchestration.findings import Problem
+from phasekeeper.orchestration.journal.journal import Proofs
 from phasekeeper.orchestration.journal.report_files import read_report
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering.explanation import as_json, explain
@@ -49,7 +50,7 @@ def workflow(more: str = "", rules: str = "[{when: state.ok == true, to: done}]"
 
 
 def snapshot(files: MemoryFiles, used: Workflow | None = None) -> Snapshot:
-    return read_run(used or workflow(), files, "t", verify=lambda lines: frozenset(range(len(lines))))
+    return read_run(used or workflow(), files, "t", verify=lambda lines: Proofs(frozenset(range(len(lines)))))
 
 
 def traced(files: MemoryFiles, used: Workflow | None = None) -> EvaluationTrace:

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.findings import Severity
-from phasekeeper.orchestration.journal.journal import FIELDS, Claim, Journal, read_claims, read_journal
+from phasekeeper.orchestration.journal.journal import (
+    FIELDS,
+    Claim,
+    Journal,
+    Proofs,
+    read_claims,
+    read_journal,
+)
 from phasekeeper.orchestration.vfs.files import digest_of
 
 
@@ -39,8 +46,8 @@ def codes(journal: Journal) -> list[tuple[str, int]]:
     return [(problem.code, problem.span.line) for problem in journal.problems if problem.span]
 
 
-def yes(decisions: Sequence[str]) -> frozenset[int]:
-    return frozenset(range(len(decisions)))
+def yes(decisions: Sequence[str]) -> Proofs:
+    return Proofs(frozenset(range(len(decisions))))
 
 
 def test_every_record_has_every_field() -> None:
@@ -171,9 +178,9 @@ def test_a_decision_without_proof_does_not_count() -> None:
     chain = lines({"kind": "start"}, ANSWER, {"kind": "override", "next": "done"}, report("ok"))
     asked: list[Sequence[str]] = []
 
-    def verify(decisions: Sequence[str]) -> frozenset[int]:
+    def verify(decisions: Sequence[str]) -> Proofs:
         asked.append(decisions)
-        return frozenset({1})
+        return Proofs(frozenset({1}))
 
     journal = read_journal(text(chain), verify)
     assert asked == [chain[1:3]]
@@ -185,7 +192,7 @@ def test_a_decision_without_proof_does_not_count() -> None:
 def test_a_decision_without_proof_is_a_hint_once_a_person_has_decided_the_same() -> None:
     other, move = {**ANSWER, "question": "other"}, {"kind": "override", "next": "done"}
     chain = lines(ANSWER, {"kind": "start"}, move, ANSWER, {**move, "next": "review"}, other)
-    journal = read_journal(text(chain), lambda _: frozenset({2, 3}))
+    journal = read_journal(text(chain), lambda _: Proofs(frozenset({2, 3})))
     assert [entry["kind"] for entry in journal.records] == ["start", "answer", "override"]
     told = [(p.span.line, p.severity) for p in journal.problems if p.span]
     assert told == [(0, Severity.HINT), (2, None), (5, None)]
@@ -193,7 +200,7 @@ def test_a_decision_without_proof_is_a_hint_once_a_person_has_decided_the_same()
 
 
 def test_a_proof_before_a_decision_without_one_says_nothing_of_it() -> None:
-    journal = read_journal(text(lines(ANSWER, ANSWER)), lambda _: frozenset({0}))
+    journal = read_journal(text(lines(ANSWER, ANSWER)), lambda _: Proofs(frozenset({0})))
     assert [problem.severity for problem in journal.problems] == [None]
 
 

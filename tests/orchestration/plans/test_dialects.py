@@ -12,6 +12,7 @@ from phasekeeper.orchestration.definition.root_config import Config
 from phasekeeper.orchestration.definition.schema import json_schema
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.findings import Span
+from phasekeeper.orchestration.journal.journal import prove_none
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.plans.dialects import DIALECTS
 from phasekeeper.orchestration.plans.model import (
@@ -87,7 +88,7 @@ def checkbox(monkeypatch: pytest.MonkeyPatch) -> None:
 def proposed(outcome: str) -> Proposal:
     """What a report of the work proposes to write."""
     files = MemoryFiles({"work/a/TODO.md": LIST})
-    run = read_run(parse_workflow(WORKFLOW), files, "work/a", root="r", verify=lambda lines: frozenset())
+    run = read_run(parse_workflow(WORKFLOW), files, "work/a", root="r", verify=prove_none)
     act = Command("report", "work", outcome, actor="me", channel="cli")
     return propose(evaluate_traced(run.workflow, run), act, datetime(2026, 1, 2, tzinfo=UTC))
 
@@ -101,7 +102,7 @@ def test_it_is_read_found_and_scheduled() -> None:
         Config(),
     )
     assert [match.run for match in found.matches] == ["work/a"]
-    run = read_run(workflow, files, "work/a", root="r", verify=lambda lines: frozenset())
+    run = read_run(workflow, files, "work/a", root="r", verify=prove_none)
     evaluation = evaluate_traced(workflow, run).evaluation
     assert evaluation.progress is not None and evaluation.plan is not None
     assert (evaluation.progress.done, evaluation.progress.total) == (1, 2)
@@ -111,7 +112,7 @@ def test_it_is_read_found_and_scheduled() -> None:
 def test_a_file_without_a_plan_says_what_it_lacks() -> None:
     files = MemoryFiles({"work/a/TODO.md": "- [no box\n"})
     workflow = parse_workflow(WORKFLOW)
-    run = read_run(workflow, files, "work/a", root="r", verify=lambda lines: frozenset())
+    run = read_run(workflow, files, "work/a", root="r", verify=prove_none)
     messages = [finding.message for finding in evaluate_traced(workflow, run).evaluation.findings]
     assert "holds no item with a box" in messages
 

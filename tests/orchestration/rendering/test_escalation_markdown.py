@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
+from phasekeeper.orchestration.journal.journal import Proofs
 from phasekeeper.orchestration.rendering.escalation_markdown import (
     SHOWN,
     Failure,
@@ -54,7 +55,7 @@ def plan_run(*entries: dict[str, Any]) -> Evaluation:
         f"{RUN}/.phasekeeper/journal.jsonl": journal(adopted, *entries),
     }
     used = DefinitionLibrary().workflow("master-plan")
-    taken = read_run(used, MemoryFiles(files), RUN, verify=lambda lines: frozenset(range(len(lines))))
+    taken = read_run(used, MemoryFiles(files), RUN, verify=lambda lines: Proofs(frozenset(range(len(lines)))))
     return evaluate_traced(used, taken).evaluation
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
-from phasekeeper.orchestration.journal.journal import Claim
+from phasekeeper.orchestration.journal.journal import Claim, Proofs
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.rendering import run_page as module
 from phasekeeper.orchestration.rendering.run_page import PageTexts, page_paths, run_line, run_page
@@ -62,7 +62,7 @@ def plan_trace(*entries: dict[str, Any], plan: str = PLAN, claims: tuple[Claim, 
         f"{RUN}/.phasekeeper/journal.jsonl": journal(adopted, *entries),
     }
     used = DefinitionLibrary().workflow("master-plan")
-    taken = read_run(used, MemoryFiles(files), RUN, verify=lambda lines: frozenset(range(len(lines))))
+    taken = read_run(used, MemoryFiles(files), RUN, verify=lambda lines: Proofs(frozenset(range(len(lines)))))
     return evaluate_traced(used, replace(taken, claims=claims))
 
 

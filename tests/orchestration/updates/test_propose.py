@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
-from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim
+from phasekeeper.orchestration.journal.journal import EMPTY_RECORD, Claim, Proofs
 from phasekeeper.orchestration.lint.checks import parse_workflow
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.run_files import read_run
@@ -93,8 +93,8 @@ def files(state: dict[str, Any] | str | None = None, **more: str) -> dict[str, s
     return {"t/state.json": text, **beside}
 
 
-def everyone(lines: Any) -> frozenset[int]:
-    return frozenset(range(len(lines)))
+def everyone(lines: Any) -> Proofs:
+    return Proofs(frozenset(range(len(lines))))
 
 
 def steps_of(texts: dict[str, Any], of: Workflow = SMALL, run: str = "t", **options: Any) -> EvaluationTrace:
@@ -657,8 +657,8 @@ def test_a_decision_that_was_not_proven_stays_unproven() -> None:
     )
     texts = {**files(), JOURNAL: f"{start}\n{forged}\n"}
 
-    def nobody(lines: Any) -> frozenset[int]:
-        return frozenset(i for i, line in enumerate(lines) if line != forged)
+    def nobody(lines: Any) -> Proofs:
+        return Proofs(frozenset(i for i, line in enumerate(lines) if line != forged))
 
     trace = steps_of(texts, verify=nobody)
     proposal = propose(trace, report(), NOW)

@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from phasekeeper.orchestration.fleet.shared_board import RunSummary, SharedBoard, SharedRun
+from phasekeeper.server.cli.commands import fleet
 
-from tests.roots import needs
+from tests.roots import needs, put
 from tests.server.fleet.nats_servers import free_ports
 from tests.server.workspace.test_apply import planned_root
 
@@ -144,3 +147,23 @@ def test_without_a_project_it_is_asked_for(tmp_path: Path) -> None:
     done = Machine(tmp_path, "workflows: {}\n").run("fleet", "leave")
     assert done.returncode == 2
     assert "say which project: --project ID, or `fleet: {project: ID}`" in done.stderr
+
+
+@pytest.mark.parametrize("texts", [("Which of 'a' and 'b'?",), ()])
+def test_a_question_of_another_machine_is_shown_with_the_command_that_answers_it_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    texts: tuple[str, ...],
+) -> None:
+    put(tmp_path / ".phasekeeper/config.yaml", "fleet: {project: library}\n")
+    run, where = "work/one; ls", ("9f2c41d07ab35e18", "ad4f91d39a", "2026-11-30T03:30:04+00:00")
+    clone = RunSummary(
+        run, "planned", "bob", "c", "waiting_human", "do", "escalate", 0, 1, *where, ("go_on:1",), asked=texts
+    )
+    shared = SharedBoard((SharedRun(run, (clone,)),))
+    monkeypatch.setattr(fleet, "project_board", lambda project: shared)
+    assert fleet.board(Namespace(path=tmp_path, root=tmp_path, json=False)) == 0
+    said = capsys.readouterr().out
+    assert f"a person is asked: {texts[0] if texts else 'go_on:1'}\n" in said
+    assert "on bob:  phasekeeper answer 'work/one; ls' go_on:1\n" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ from phasekeeper.server.store import lock
 from phasekeeper.server.version import VERSION
 
 from tests.cli_walkthroughs.driver import Drive
+from tests.roots import needs
 
 RUN = ".ai-tools-chain/tasks/T1"
 PLANNED = """\
@@ -136,6 +138,24 @@ def test_a_person_decides_by_typing_the_runs_name(planned: Drive) -> None:
     assert record["program"] == f"phasekeeper {VERSION}"
     assert record["actor"] == "Ada <ada@example.org>" and record["mac"]
     assert planned.text("work/one/log.txt") == "no\n"
+    assert planned.questions("work/one") == []
+
+
+def test_a_decision_is_signed_with_an_ssh_key_where_head_asks_for_it(planned: Drive) -> None:
+    key = planned.root.parent / "ada"
+    words = ["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)]
+    subprocess.run([needs("ssh-keygen"), *words], check=True)
+    planned.do("report", "one", "do", "error")
+    chosen = ("answer", "one", "go_on", "no", "--reason", "late", "--key", str(key))
+    assert "--key is for repositories whose commit HEAD has" in planned.decide(*chosen).err
+    planned.write(".phasekeeper/config.yaml", "decide: {ssh: true}\n")
+    planned.write(".phasekeeper/allowed_signers", f"ada@example.org {key.with_suffix('.pub').read_text()}")
+    for git in (("init", "-q"), ("add", ".phasekeeper"), ("commit", "-q", "-m", "signers")):
+        subprocess.run([needs("git"), *git], cwd=planned.root, check=True, capture_output=True)
+    assert "no SSH key is known to sign with: --key FILE" in planned.decide(*chosen[:-2]).err
+    assert planned.decide(*chosen).code == 0
+    record = planned.records("work/one")[-1]
+    assert (record["option"], "mac" in record, bool(record["signature"])) == ("no", False, True)
     assert planned.questions("work/one") == []
 
 

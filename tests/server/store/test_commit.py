@@ -167,10 +167,10 @@ def test_a_decision_is_signed_over_its_place_in_the_chain(root: Path) -> None:
     write(
         root,
         records=(decision,),
-        sign=lambda entry: decide.sign(entry, key, decide.journal_place(root, JOURNAL)),
+        sign=lambda entry: {"mac": decide.sign(entry, key, decide.journal_place(root, JOURNAL))},
     )
     raw = (root / JOURNAL).read_text().splitlines()
-    assert decide.verified_lines(root, JOURNAL, raw, key) == {1}
+    assert decide.prove_lines(root, JOURNAL, raw, key).proven == {1}
 
 
 @pytest.mark.parametrize(

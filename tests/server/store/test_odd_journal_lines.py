@@ -16,7 +16,7 @@ from phasekeeper.server.store.claims import claim, release
 from phasekeeper.server.store.commit import Conflict, Writes, commit
 from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.store.repair import find_damage
-from phasekeeper.server.workspace.decision_proof import journal_place, sign, verified_lines
+from phasekeeper.server.workspace.decision_proof import journal_place, prove_lines, sign
 
 RUN = "T1"
 JOURNAL, CLAIMS = f"{RUN}/.phasekeeper/journal.jsonl", f"{RUN}/.phasekeeper/claims.jsonl"
@@ -118,9 +118,9 @@ def test_a_decision_is_proven_only_where_its_line_is_one_to_all_readers(root: Pa
         text = json.dumps(record)
     else:
         text = line.decode("utf-8", "replace").replace('"answer"', '"answer", "mac": "00"')
-    proven = verified_lines(root, JOURNAL, [text], KEY, lambda _root, _path: frozenset())
+    proven = prove_lines(root, JOURNAL, [text], KEY, lambda _root, _path: frozenset()).proven
     assert proven == ({0} if verdict in ("line", "no record") else set())
-    in_head = verified_lines(root, JOURNAL, [text], KEY, lambda _root, _path: frozenset({text}))
+    in_head = prove_lines(root, JOURNAL, [text], KEY, lambda _root, _path: frozenset({text})).proven
     assert in_head == ({0} if verdict in ("line", "no record", "unsigned") or name == "no-utf-8" else set())
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from phasekeeper.server.disk import git as git_runner
 from phasekeeper.server.disk.decision_keys import DecisionKey, key_path, load_key
 from phasekeeper.server.disk.git import actor
 from phasekeeper.server.workspace import decision_proof as decide
-from phasekeeper.server.workspace.decision_proof import head_lines, journal_place, sign, verified_lines
+from phasekeeper.server.workspace.decision_proof import head_lines, journal_place, prove_lines, sign
 
 KEY = bytes(range(32))
 JOURNAL = "tasks/T1/.phasekeeper/journal.jsonl"
@@ -23,6 +24,10 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=6,
 )
+
+
+def verified_lines(*given: Any) -> frozenset[int]:
+    return prove_lines(*given).proven
 
 
 def line(record: Mapping[str, object]) -> str:
