@@ -27,7 +27,7 @@ def blob(*parts: bytes, version: int = 1, rest: bytes = b"") -> str:
 def test_a_signature_says_which_key_made_it_and_for_what() -> None:
     text = blob(b"key", b"phasekeeper", b"", b"sha512", b"signature")
     read = read_signature(text)
-    assert read == SshSignature(b"key", "phasekeeper")
+    assert read is not None and read == SshSignature(b"key", "phasekeeper")
     assert read.fingerprint == "SHA256:LHDhK3oGRvkiefQnx7OOczTY5Tic/xZ6HcMOc/gmtoM"
     assert strip_armor(armor(text)) == text and all(len(line) <= 70 for line in armor(text).splitlines())
 
