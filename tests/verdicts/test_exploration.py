@@ -61,6 +61,14 @@ person: adopts
 report: 6 ok
 
 phase-loop
+honest: up to evaluate
+edit: two passes
+person: accepts the state
+edit: gates green
+report: evaluate ok
+edit: gates passed
+
+phase-loop
 honest: up to quality
 report: quality error
 edit: two passes

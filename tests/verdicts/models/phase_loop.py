@@ -47,6 +47,7 @@ class Truth:
     has_failed: bool = False
     resolved: str = ""
     is_moved: bool = False
+    is_unread: bool = False
     seen: int = 0
     state: Mapping[str, Any] = field(default_factory=dict)
 
@@ -106,7 +107,14 @@ class Truth:
                 self.gates.setdefault(name, dict(gate))["status"] = gate["status"]
 
     def _take(self, record: Mapping[str, Any]) -> None:
+        if record.get("kind") == "report":
+            self.is_unread = False
         match record.get("kind"), record.get("phase"), record.get("outcome"):
+            case "report", "evaluate", "ok" if any(
+                gate["status"] == "green" for gate in self.state["gates"].values()
+            ):
+                # Nobody can say what such a word means: the pass counts once its gates can be read.
+                self.is_unread = True
             case "report", "evaluate", "ok":
                 self.passes = self.passes + 1 if self._holds() else 0
                 self.is_run = self.has_failed = self.is_moved = False
@@ -151,7 +159,7 @@ class Truth:
         if evaluation.status == "complete":
             if unmet:
                 yield f"complete although {unmet[0]}"
-            if self.passes < self.required:
+            if self.passes + (self.is_unread and self._holds()) < self.required:
                 yield "complete without enough passes in a row"
         if gates.get("iteration") == "passed" and unmet:
             yield f"gate iteration passed although {unmet[0]}"
