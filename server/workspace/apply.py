@@ -33,7 +33,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import definition_digest
-from ...orchestration.states import RecordKind
+from ...orchestration.states import RecordKind, RunStatus
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.baseline_entries import baseline_entries
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
@@ -61,6 +61,7 @@ person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
 """The fields that make a start the same as another."""
 _CLAIM_TRIES = 50
+_OVER = (RunStatus.COMPLETE, RunStatus.FAILED, RunStatus.EXITED)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -386,7 +387,7 @@ def start_run(
     run = workflow.new.folder.replace("{name}", name)
     # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
     if (names := workspace.files.list(run)) and FOLDER not in names:
-        raise _exists_error(run, workflow)
+        raise _exists_error(workspace, run, workflow)
     filled = {path: _fill_in(path, text, name, title) for path, text in workflow.new.files.items()}
     edits = [Edit(f"{run}/{path}", None, text) for path, text in filled.items()]
     began = record(
@@ -407,7 +408,7 @@ def start_run(
             if locked.recovery and _is_this_start(workspace, run, began):
                 # The same start was cut off after its record, and has just been finished: there it is.
                 return Writes([])
-            raise _exists_error(run, workflow)
+            raise _exists_error(workspace, run, workflow)
         return Writes([began], edits)
 
     done = commit(workspace.root, run, writes, create=True)
@@ -417,9 +418,14 @@ def start_run(
     return run, CommandResult(done, after.evaluate(_match(after, run)))
 
 
-def _exists_error(run: str, workflow: Workflow) -> UsageError:
-    is_named = workflow.new is not None and "{name}" in workflow.new.folder
-    way = "choose another name" if is_named else f"a root has one run of {workflow.name}, whatever its name"
+def _exists_error(workspace: Workspace, run: str, workflow: Workflow) -> UsageError:
+    way = "choose another name"
+    if workflow.new is None or "{name}" not in workflow.new.folder:
+        way = f"a root has one run of {workflow.name}, whatever its name"
+        match = next((each for each in workspace.matches if each.run == run), None)
+        if match and workspace.evaluate(match).status in _OVER:
+            move = shlex.join(["mv", run, f"{run}-1"])
+            way += f"; this one is over, and a person puts it away first: `{move}`"
     return UsageError(f"{run} exists already; {way}; `{shlex.join(['phasekeeper', 'next', '--run', run])}`")
 
 

@@ -129,7 +129,13 @@ async def test_a_start_that_lacks_its_words_names_them_and_the_workflows(root: P
         only = await refusal(
             client, "report", step="start", outcome="ok", workflow="phase-loop", name="other"
         )
-        assert "a root has one run of phase-loop, whatever its name" in only
+        assert "a root has one run of phase-loop, whatever its name; next_step" in only
+        loop(root, status="failed")
+        await r.engine.refresh(root, [root])
+        over = await refusal(
+            client, "report", step="start", outcome="ok", workflow="phase-loop", name="other"
+        )
+        assert "is over, and a person puts it away first: `mv .claude/state .claude/state-1`" in over
 
 
 @async_test
