@@ -21,11 +21,13 @@ from ..snapshot.snapshot import DEFINITION, STATE
 from ..snapshot.state_ratchets import loosened_values
 from ..states import RecordKind
 from .commands import Command, CommandRefused, answerable_question
+from .judged_files import files_of_answer
 from .propose import propose
 
 MOST_HISTORY = 6
 """Failures that led to a question, the newest last."""
 MOST_ERRORS = 3
+MOST_FILES = 6
 _UNTYPED_REASON = "not typed yet"
 
 
@@ -106,7 +108,12 @@ def answer_command(question: QuestionState) -> Command:
 
 
 def background(trace: EvaluationTrace, question: QuestionState) -> Iterator[str]:
-    """Lines of what led to a question: its tasks, what was loosened, the failures before it."""
+    """Lines of what led to a question: the files it is about, its tasks, what was loosened, the failures."""
+    declared = trace.facts.workflow.questions.get(question.id.partition(":")[0])
+    paths = [each["path"] for each in files_of_answer(trace.facts, declared.about if declared else ())]
+    if paths:
+        more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+        yield f"about {', '.join(paths[:MOST_FILES])}{more}"
     if question.tasks:
         yield f"tasks: {', '.join(question.tasks)}"
     state, is_definition = trace.facts.snapshot.state, question.id == DEFINITION

@@ -191,11 +191,12 @@ def test_an_answer_that_signs_a_file_shows_every_line_of_it() -> None:
         "  | {", '  |  "verdict": "deferred",', '  |  "next": "review"', "  | }",
     )  # fmt: skip
     lines = confirmed(run, Command("answer", question="acceptance", option="proposed", why="w"))
-    assert lines[0].startswith("answer: proposed")
-    assert lines[1:6] == shown
+    assert lines[0].startswith("about .ai-tools-chain/tasks/T1/code/diff.patch, ")
+    assert lines[1].startswith("answer: proposed")
+    assert lines[2:7] == shown
     lines = confirmed(run, Command("answer", question="acceptance"))
-    assert lines[0].startswith("- proposed: ")
-    assert lines[1:6] == shown
+    assert lines[1].startswith("- proposed: ")
+    assert lines[2:7] == shown
 
 
 def test_the_answer_that_accepts_a_state_shows_each_value_that_was_loosened() -> None:
