@@ -27,7 +27,7 @@ ADDRESS_SPACE = 3 << 30
 CPU_S = 60
 """A process that takes longer is ended by the system, however busy the machine is."""
 MOST_PRINTED = 1 << 20
-LONG_CPU_S = 4
+LONG_CPU_S = 2
 """What took longer is looked at by one command only: the other would do the same work again."""
 
 

@@ -16,7 +16,7 @@ from tests.roots import TASKS, plan, put, task
 from tests.server.mcp.rig import Rig, async_test, call, refusal, rig
 
 LISTS = ".orchestrator/tasks/lists"
-AGENTS, CLIENTS, CALLS = 50, 200, 3
+AGENTS, STEPS, CLIENTS, CALLS = 50, 25, 200, 3
 
 
 async def clients(r: Rig, stack: AsyncExitStack, root: Path, number: int) -> list[Client]:
@@ -114,10 +114,11 @@ async def test_where_there_is_nothing_to_claim_that_is_told(root: Path) -> None:
 @pytest.mark.parametrize("agents", [AGENTS])
 @async_test
 async def test_fifty_agents_finish_one_plan_in_the_order_of_its_dependencies(root: Path, agents: int) -> None:
-    """Fifty tasks in ten layers: each needs two of the layer before, in a plan's one stage."""
-    folder = plan(root, "lists", 50, done=1)
+    """Their tasks lie in five layers: each needs two of the layer before, in a plan's one stage."""
+    folder = plan(root, "lists", STEPS, done=1)
     needs = {
-        n: {(n - 6) // 5 * 5 + 1 + (n + k) % 5 for k in (0, 1)} if n > 5 else set[int]() for n in range(1, 51)
+        n: {(n - 6) // 5 * 5 + 1 + (n + k) % 5 for k in (0, 1)} if n > 5 else set[int]()
+        for n in range(1, STEPS + 1)
     }
     for n, before in needs.items():
         on = ", ".join(f"lists-{each}" for each in sorted(before))
@@ -127,13 +128,13 @@ async def test_fifty_agents_finish_one_plan_in_the_order_of_its_dependencies(roo
 
     async def work(client: Client, name: str) -> None:
         answer = await call(client, "next_step", run=LISTS, claim=True, agent=name)
-        while answer["currentPhase"] == "4a" and len(done) < 50:
+        while answer["currentPhase"] == "4a" and len(done) < STEPS:
             claim = answer.get("claim")
             if claim is None:
                 answer = await call(
                     client, "wait_for_change", run=LISTS, since=answer["revision"], timeout=20
                 )
-                if len(done) < 50:
+                if len(done) < STEPS:
                     answer = await call(client, "next_step", run=LISTS, claim=True, agent=name)
                 continue
             assert claim["task"] not in held, f"{claim['task']} was given to {held[claim['task']]} and {name}"
@@ -154,7 +155,7 @@ async def test_fifty_agents_finish_one_plan_in_the_order_of_its_dependencies(roo
         await asyncio.gather(*(work(client, f"agent {n}") for n, client in enumerate(made)))
         end = await call(made[0], "next_step", run=LISTS)
         assert end["suggestion"]["suggestedNext"] == "4b", end
-    assert sorted(held, key=lambda name: int(name[6:])) == [f"lists-{n}" for n in range(2, 51)]
+    assert sorted(held, key=lambda name: int(name[6:])) == [f"lists-{n}" for n in range(2, STEPS + 1)]
     assert len(set(held.values())) > 1
 
 
