@@ -52,7 +52,7 @@ class ChecklistRow(NamedTuple):
     def place(self) -> Span:
         return self.id_span or self.item.span
 
-    def told(self, tell: Callable[[ChecklistRow], _T]) -> _T:
+    def remember(self, tell: Callable[[ChecklistRow], _T]) -> _T:
         """What a function tells from all but the mark of the row, asked once however often that changes."""
         if tell not in self.memory:
             self.memory[tell] = tell(self)

@@ -39,11 +39,13 @@ def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, Ta
         if row.id_span:
             parts.setdefault(dotted_parent(row.id), []).append(row)
     leaves = [row for row in rows if row.id not in parts and not row.item.optional]
-    named = {row.id: row.told(_depends) for row in rows}
+    named = {row.id: row.remember(_depends) for row in rows}
     explicit = {name: ids for name, (ids, _) in named.items() if ids}
     waves = _usable_waves(listed, rows, leaves)
     turns = (
-        _by_waves(leaves, waves) if waves else in_turn(leaves, lambda row: row.told(_is_parallel), explicit)
+        _by_waves(leaves, waves)
+        if waves
+        else in_turn(leaves, lambda row: row.remember(_is_parallel), explicit)
     )
     details: dict[str, TaskFile] = {}
     for row in rows:
@@ -52,7 +54,7 @@ def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, Ta
         # What is under way is gone on with, whatever it should have waited for.
         turn = () if row.status is MarkStatus.IN_PROGRESS else turns.get(row.id, ())
         waits = dict.fromkeys([*turn, *explicit.get(row.id, ()), *open_parts])
-        details[row.id] = row.detail(waits, (), row.told(_depends)[1])
+        details[row.id] = row.detail(waits, (), row.remember(_depends)[1])
     return details
 
 
@@ -127,7 +129,7 @@ def _by_waves(leaves: Sequence[ChecklistRow], waves: Sequence[Sequence[str]]) ->
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     known = {row.id for row in rows}
     yield from _drift(rows)
-    yield from ticked_ahead(rows, lambda row: row.told(_depends))
+    yield from ticked_ahead(rows, lambda row: row.remember(_depends))
     found = _waves(listed)
     unknown = [name for wave in found[0] for name in wave if name not in known] if found else []
     if found and unknown:

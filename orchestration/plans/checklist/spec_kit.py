@@ -52,11 +52,11 @@ def _range(first: str, last: str) -> list[str]:
 
 def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, TaskFile]:
     """What a task waits for: what it names, and in its phase what stands before it and is not parallel."""
-    named = {row.id: row.told(_dependencies) for row in rows}
+    named = {row.id: row.remember(_dependencies) for row in rows}
     explicit = {name: ids for name, (ids, _) in named.items() if ids}
-    waits = in_turn(rows, lambda row: row.told(_is_parallel), explicit)
+    waits = in_turn(rows, lambda row: row.remember(_is_parallel), explicit)
     return {
-        row.id: row.detail(waits.get(row.id, ()), (), row.told(_dependencies)[1], row.told(_files))
+        row.id: row.detail(waits.get(row.id, ()), (), row.remember(_dependencies)[1], row.remember(_files))
         for row in rows
     }
 
@@ -72,7 +72,7 @@ def _is_parallel(row: ChecklistRow) -> bool:
 
 
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
-    return ticked_ahead(rows, lambda row: row.told(_dependencies))
+    return ticked_ahead(rows, lambda row: row.remember(_dependencies))
 
 
 GRAMMAR = ChecklistGrammar(

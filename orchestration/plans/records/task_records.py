@@ -101,7 +101,7 @@ def plan_of_records(
     in_files: dict[str, list[Problem]] = {}
     for record, problem in between:
         in_files.setdefault(record.id, []).extend([problem] if record.file else [])
-    dropped = frozenset(record.id for part in parts for record in part.dropped)
+    dropped = frozenset(record.id for part in parts for record in part.cancelled_records)
     placed = [*_placed_parts(parts, lines, span.line, dropped, in_files, last)]
     grouped: dict[str, list[Task]] = {name: [] for name in stages}
     for task in chain.from_iterable(part.tasks for part in placed) if len(stages) > 1 else ():
@@ -143,7 +143,7 @@ class RecordPart(tuple[TaskRecord, ...]):
         return tuple(record for record in self if record.status is MarkStatus.DONE)
 
     @cached_property
-    def dropped(self) -> tuple[TaskRecord, ...]:
+    def cancelled_records(self) -> tuple[TaskRecord, ...]:
         """Those that were cancelled."""
         return tuple(record for record in self if record.status is MarkStatus.CANCELLED)
 
@@ -335,7 +335,7 @@ def _ahead(parts: Sequence[RecordPart]) -> Iterator[_Found]:
 
 
 def _cancelled_dependencies(parts: Sequence[RecordPart], of_cancelled: str) -> Iterator[_Found]:
-    dropped = {record.id: record.word for part in parts for record in part.dropped}
+    dropped = {record.id: record.word for part in parts for record in part.cancelled_records}
     for record in chain.from_iterable(parts) if dropped else ():
         left = [name for name in record.depends_on if name in dropped]
         if left and not record.is_closed:
