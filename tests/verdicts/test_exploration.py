@@ -37,6 +37,24 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 FOUND = """
 master-plan
 edit: all marks
+person: adopts
+report: 5a pass
+report: 4b fail 02
+edit: failures into passes
+edit: no journal
+report: 6 ok
+person: adopts
+
+master-plan
+person: moves on to 4c
+edit: all marks
+edit: no journal
+report: 5a pass
+person: adopts
+report: 6 ok
+
+master-plan
+edit: all marks
 report: 5a pass
 report: 4b fail 02
 edit: failures into passes

@@ -71,18 +71,22 @@ class Truth:
         elif move == "edit: failures into passes":
             self._file_passes(run)
         self.failures = {path for path in run.files if "FAIL" in run.files[path]}
-        if who == "edit" and not self.is_approved:
+        if who == "edit":
             self._forget(run)
 
     def _forget(self, run: Run) -> None:
-        """What no file shows any more, once the journal is deleted; a person who adopts the plan later is
-        asked about what lies there."""
+        """What no file shows any more, once the journal is deleted: decisions are to be made anew, and a
+        person who adopts the plan then is asked about what lies there."""
         if self.failures or f"{FOLDER}/{JOURNAL}" in run.files:
             return
+        self.is_approved = self.is_adopted = False
         reports = [text for path, text in run.files.items() if path.startswith(f"{FOLDER}/reports/")]
         for stage in self.stages.values():
             if stage.verdict == "fail" or not reports:
-                stage.verdict, stage.implemented = "", set()
+                stage.verdict = ""
+            complete = [text for text in reports if text.startswith("# Task Complete")]
+            stage.implemented = {task for task in stage.implemented if any(task in text for text in complete)}
+            stage.is_let_go = False
         self.is_validated |= any("5a OBJECTIVE GATE STATUS**: PASS" in text for text in reports)
 
     def _file_passes(self, run: Run) -> None:
