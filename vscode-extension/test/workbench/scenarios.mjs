@@ -738,7 +738,7 @@ function isBordered(element) {
   return border !== "" && getComputedStyle(element).stroke === wanted;
 }
 
-/** Runs in the page: whether the workbench's storage has a graph with the run that it shows. */
+/** Runs in the page: whether the workbench's storage has the page of a run, on its graph. */
 async function keptGraph() {
   const done = (request) =>
     new Promise((resolve, reject) =>
@@ -751,7 +751,7 @@ async function keptGraph() {
       stores.map((store) => done(database.transaction(store).objectStore(store).getAll())),
     );
     database.close();
-    if (values.flat().some((value) => /phasekeeper\.page.*run[\\":]+[^"]*late-fees[\\"]/.test(String(value))))
+    if (values.flat().some((value) => /phasekeeper\.page.*run[\\":]+[^"]*late-fees[\\":,]+tab[\\":]+graph/.test(String(value))))
       return true;
   }
   return false;
