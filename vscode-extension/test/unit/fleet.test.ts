@@ -59,8 +59,8 @@ const page = (over: Partial<SharedBoardPage> = {}): SharedBoardPage => {
 };
 
 const change = (over: Partial<SharedBoardChange> = {}): SharedBoardChange => {
-  const { runs, next, ...head } = page({ version: 2 });
-  return { ...head, changed: [], removed: [], anew: false, ...over };
+  const { project, version, isRead, outage, counts } = page({ version: 2 });
+  return { project, version, isRead, outage, counts, changed: [], removed: [], anew: false, ...over };
 };
 
 const rowsOf = (clones: readonly Clone[], run = shared(), more = 0): Row[] =>

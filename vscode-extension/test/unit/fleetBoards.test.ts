@@ -46,7 +46,7 @@ const head = (version: number, runs = 1) => ({
 const asked: [string, unknown][] = [];
 const answers: Record<string, () => unknown> = {};
 const client = {
-  onFleetChanged: (_: SharedBoardChange): void => undefined,
+  onFleetChanged: (() => undefined) as (change: SharedBoardChange) => void,
   request: (method: string, params: unknown) => {
     asked.push([method.replace("phasekeeper/", ""), params]);
     const answer = answers[method.replace("phasekeeper/", "")];
