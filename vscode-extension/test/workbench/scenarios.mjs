@@ -751,7 +751,11 @@ async function keptGraph() {
       stores.map((store) => done(database.transaction(store).objectStore(store).getAll())),
     );
     database.close();
-    if (values.flat().some((value) => /phasekeeper\.page.*run[\\":]+[^"]*late-fees[\\":,]+tab[\\":]+graph/.test(String(value))))
+    if (
+      values
+        .flat()
+        .some((value) => /phasekeeper\.page.*run[\\":]+[^"]*late-fees[\\":,]+tab[\\":]+graph/.test(String(value)))
+    )
       return true;
   }
   return false;
