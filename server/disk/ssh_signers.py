@@ -37,6 +37,8 @@ MAX_SIGNERS_BYTES = 1 << 18
 MAX_SIGNATURES, MAX_REFUSED = 1024, 32
 """Of one journal no more signatures are verified, and after so many that do not hold no other one: each takes
 a process of some milliseconds. Decisions that are committed as lines need none."""
+MAX_REFUSED_OF_SIGNERS = 1024
+"""Of all journals with the same signers, until HEAD lists others: a folder may hold thousands of runs."""
 _REMEMBERED = 32_768
 _AGAIN = "decide it again (`phasekeeper questions` lists what is open)"
 _OFF = f"the commit HEAD has no `decide: {{ssh: true}}` in {CONFIG_PATH}; commit it, or {_AGAIN}"
@@ -46,7 +48,7 @@ _NAMELESS = (
     "the repository's first commit is not here: `git fetch --unshallow`, or name the project for good, "
     f"`fleet: {{project: ID}}` in {CONFIG_PATH}"
 )
-_TOO_MANY = "it is one of too many in this journal; commit the journal, after a look at its decisions"
+_TOO_MANY = "it is one of too many that are not committed; commit the journal, after a look at its decisions"
 
 HeadFile = Callable[[str], bytes | None]
 """The bytes of a file of the root in the commit HEAD, None where it is not there."""
@@ -129,6 +131,8 @@ def _first_commit(root: Path) -> str:
 
 _refusals: LruCache[bytes, str] = LruCache(_REMEMBERED)
 """What became of a signature, by the digest of all that it was verified by: a save starts no process."""
+_refused: LruCache[SshSigners, int] = LruCache(64)
+"""How many signatures did not hold, by the signers that they were verified by."""
 
 
 def signature_refusals(
@@ -168,10 +172,14 @@ def _refusal(root: Path, where: str, record: Record, signers: SshSigners) -> str
     known = sha256(repr(asked).encode()).digest()
     with _lock:
         why = _refusals.get(known)
+        refused = _refused.get(signers) or 0
     if why is None:
+        if refused >= MAX_REFUSED_OF_SIGNERS:
+            return _TOO_MANY
         why = ssh_keygen.refusal(ssh_keygen.require_keygen(root), asked)
         with _lock:
             _refusals.keep(known, why)
+            _refused.keep(signers, refused + bool(why))
     if not why:
         return ""
     mend = "" if why == ssh_keygen.CHANGED else f"have {SIGNERS_PATH} list it and commit that, or "

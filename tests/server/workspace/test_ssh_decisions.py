@@ -16,6 +16,7 @@ from phasekeeper.orchestration.vfs.files import digest_of
 from phasekeeper.server.disk import git as git_runner
 from phasekeeper.server.disk import ssh_keygen, ssh_signers
 from phasekeeper.server.live.live_root import LiveRoot
+from phasekeeper.server.lru_cache import LruCache
 from phasekeeper.server.workspace.apply import prepare_decision, record_decision
 from phasekeeper.server.workspace.decision_proof import terminal_signer
 from phasekeeper.server.workspace.head_files import HeadFiles
@@ -324,7 +325,26 @@ def test_a_thousand_forged_lines_start_few_processes(root: Path, keys: Path, ver
     del verified[:]
     evaluation = look(root)
     assert not evaluation.questions and len(verified) == ssh_signers.MAX_REFUSED
-    assert any("one of too many in this journal" in found.message for found in evaluation.findings)
+    assert any("one of too many that are not committed" in found.message for found in evaluation.findings)
+
+
+def test_thousands_of_journals_start_no_more_processes_than_their_signers_allow(
+    root: Path, keys: Path, verified: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide(root, keys)
+    first = record(root)
+    signers = ssh_signers.ssh_signers(root, HeadFiles(root).read)
+    monkeypatch.setattr(ssh_signers, "_refused", LruCache(8))
+    monkeypatch.setattr(ssh_signers, "MAX_REFUSED_OF_SIGNERS", 5)
+    genuine = ssh_signers.signature_refusals(root, JOURNAL, {"first": first}, signers)
+    del verified[:]
+    for run in range(4):
+        forged: dict[str, Any] = {str(n): first | {"seq": n} for n in range(2, 5)}
+        refusals = ssh_signers.signature_refusals(root, f"runs/{run}", forged, signers)
+        assert refusals.keys() == forged.keys()
+    assert len(verified) == 5
+    # What was verified before stays proven.
+    assert genuine == ssh_signers.signature_refusals(root, JOURNAL, {"first": first}, signers) == {}
 
 
 def test_the_key_is_the_one_git_signs_with(root: Path, keys: Path) -> None:
