@@ -21,6 +21,11 @@ class RunStatus(StrEnum):
     EXITED = "exited"
     INVALID = "invalid"
 
+    @property
+    def is_over(self) -> bool:
+        """True if nothing more is to be done."""
+        return self in (RunStatus.COMPLETE, RunStatus.FAILED, RunStatus.EXITED)
+
 
 class SuggestionKind(StrEnum):
     """Kind of the next step."""

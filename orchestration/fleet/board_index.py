@@ -27,7 +27,7 @@ MOST_RUNS = 500
 MAX_CLONES = 1000
 """Clones of one run that are read; each change of a run is compared with them."""
 _MOST_TEXTS = 20_000
-_OVER = frozenset({RunStatus.COMPLETE, RunStatus.EXITED, RunStatus.FAILED})
+_OVER = frozenset(status for status in RunStatus if status.is_over)
 _REPEATED = ("run", "workflow", "member", "clone", "status", "phase", "next", "revision", "commit", "at")
 
 

@@ -15,7 +15,7 @@ from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..plans.schedule import StageState, TaskBoard, TaskState
 from ..result.values import Evaluation, QuestionState, as_json
-from ..states import GateStatus, RunStatus, TaskStatus
+from ..states import GateStatus, TaskStatus
 from ..updates.confirmation import answer_command, background, option_outcomes
 from .run_graph import run_graph
 from .timeline import Difference, compared_paths, difference, timeline
@@ -195,15 +195,13 @@ def _task(task: TaskState, until: str | None) -> dict[str, Any]:
 
 # ---- many runs --------------------------------------------------------------------------------
 
-_OVER = (RunStatus.COMPLETE, RunStatus.EXITED, RunStatus.FAILED)
-
 
 def run_line(evaluation: Evaluation) -> dict[str, Any]:
     """A run in a list of runs; `rank` is 0 where a person is awaited, 1 where it fails, 2 where it goes on,
     3 where it is over."""
     errors = sum(f.severity is Severity.ERROR and not f.overridden for f in evaluation.findings)
     shut = [gate.id for gate in evaluation.gates if gate.status is GateStatus.FAILED]
-    over, fails = evaluation.status in _OVER, bool(errors or shut)
+    over, fails = evaluation.status.is_over, bool(errors or shut)
     return {
         "root": evaluation.root,
         "run": evaluation.run,

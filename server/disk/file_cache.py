@@ -28,7 +28,7 @@ SETTLED_NS = 2_000_000_000
 TEXT_BYTES = 4 * MEBIBYTE
 """So much text is kept; a file that was not looked at for long is read again when it is needed."""
 _PART = _MANY = 64
-"""If more names of one folder may have changed, it is listed anew."""
+"""So much is looked at between two pauses; a folder of which more names may have changed is listed anew."""
 
 
 class _CachedFile(NamedTuple):
@@ -65,6 +65,7 @@ class FileCache:
         """Counts up when links lead other ways than before."""
 
     # ---- what evaluations ask
+
     def read(self, path: str) -> File:
         """The file as it was last seen; see `DiskFiles.read`."""
         seen, hold = self._seen.get(path), self.saves.holds.get(path)
@@ -214,8 +215,7 @@ class FileCache:
 
     def text(self, path: str) -> str | None:
         """The text of a file when it was read; None where that is not at hand."""
-        file = self._texts.get(path)
-        return file.text if file else None
+        return file.text if (file := self._texts.get(path)) else None
 
     def linked_places(self) -> frozenset[str]:
         """The places that links lead to or through."""

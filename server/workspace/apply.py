@@ -33,7 +33,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Match
 from ...orchestration.snapshot.run_files import read_run
 from ...orchestration.snapshot.snapshot import definition_digest
-from ...orchestration.states import RecordKind, RunStatus
+from ...orchestration.states import RecordKind
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.baseline_entries import baseline_entries
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand, repeats_last
@@ -61,7 +61,6 @@ person confirm it."""
 _START = ("kind", "workflow", "definition", "message", "actor")
 """The fields that make a start the same as another."""
 _CLAIM_TRIES = 50
-_OVER = (RunStatus.COMPLETE, RunStatus.FAILED, RunStatus.EXITED)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -423,7 +422,7 @@ def _exists_error(workspace: Workspace, run: str, workflow: Workflow) -> UsageEr
     if workflow.new is None or "{name}" not in workflow.new.folder:
         way = f"a root has one run of {workflow.name}, whatever its name"
         match = next((each for each in workspace.matches if each.run == run), None)
-        if match and workspace.evaluate(match).status in _OVER:
+        if match and workspace.evaluate(match).status.is_over:
             move = shlex.join(["mv", run, f"{run}-1"])
             way += f"; this one is over, and a person puts it away first: `{move}`"
     return UsageError(f"{run} exists already; {way}; `{shlex.join(['phasekeeper', 'next', '--run', run])}`")

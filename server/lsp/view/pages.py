@@ -8,13 +8,11 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from ....orchestration.result.values import Evaluation
-from ....orchestration.states import RunStatus
 from ....orchestration.vfs.files import natural, parent
 from ...live.boards import RootBoard
 
 MOST_RUNS = 500
 """On one page, and in one `phasekeeper/changed` to a client that reads pages."""
-_OVER = frozenset({RunStatus.COMPLETE, RunStatus.EXITED, RunStatus.FAILED})
 
 
 class Page(NamedTuple):
@@ -26,7 +24,7 @@ class Page(NamedTuple):
 
 def rank(evaluation: Evaluation) -> int:
     """Where a run stands among all: 0 it waits for a person, 1 it goes on, 2 it is over."""
-    if evaluation.status in _OVER:
+    if evaluation.status.is_over:
         return 2
     return 0 if evaluation.questions else 1
 
