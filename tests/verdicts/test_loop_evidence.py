@@ -28,13 +28,17 @@ def updates(**wanted: Any) -> dict[str, Any]:
 
 
 def walked(run: Run, *, honest: bool) -> Run:
-    """The run, each step reported with the data that is shown; who is honest makes the files asked for."""
+    """The run, each step reported with the data that is shown; who is honest makes the files asked for.
+
+    No step finds new work, so the example of an item is left out.
+    """
     for _ in range(60):
         suggestion = run.evaluation.suggestion
         if not suggestion.reports:
             break
         due = suggestion.reports[0]
         data = filled_data(due.data or {})
+        data.get("stateUpdates", {}).pop("workQueue", None)
         try:
             run.report(due.step, "ok", data=data)
         except CommandRefused as refused:
