@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 
 from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
@@ -27,8 +28,9 @@ def schedule_tasks(facts: RunFacts, decision: Decision) -> Schedule:
     facts.trace.append(entry)
     by_id = snapshot.plan.by_id
     items = outcome.value if isinstance(outcome.value, list) else []
-    ids = [str(item.get("id")) for item in items if isinstance(item, dict)]
-    tasks = [by_id[name] for name in ids if name in by_id]
+    rows = items if {*map(type, items)} <= {dict} else [item for item in items if isinstance(item, dict)]
+    ids = [*map(str, map(dict.get, rows, repeat("id")))]
+    tasks = [*filter(None, map(by_id.get, ids))]
     # What is handed out (again) is not finished, whatever was reported of it before.
     finished = TaskTurns(facts).reported_tasks.difference(ids)
     return build_schedule(snapshot.plan, tasks, snapshot.details, finished, snapshot.claims)

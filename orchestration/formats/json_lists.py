@@ -7,7 +7,7 @@ object in a list, whatever was read before it, the same characters say the same.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from json.decoder import JSONDecoder, scanstring  # pyright: ignore[reportAttributeAccessIssue]
@@ -33,7 +33,8 @@ Path = tuple[str, ...]
 class ListText(NamedTuple):
     """A list in a text: the way to it, the offsets of its key (start, end) and of what its brackets enclose.
 
-    Of each element `places` has the offsets (start, end), `lines` the line, `values` the value.
+    Of each element `places` has the offsets (start, end), `lines` the line, `columns` the column that it
+    begins in, `values` the value.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class ListText(NamedTuple):
     closing: int
     places: Sequence[tuple[int, int]]
     lines: Sequence[int]
+    columns: Sequence[int]
     values: Sequence[Any]
 
 
@@ -67,10 +69,18 @@ def read_lists(text: str, paths_of: PathsOf, before: ListDocument | None = None)
     paths = frozenset(paths_of(document.data)) if document.readable else frozenset[Path]()
     if not paths:
         return ListDocument(text, document)
-    found: dict[Path, tuple[tuple[int, int], int, int, list[tuple[int, int]]]] = {}
+    found: dict[Path, Any] = {}
     _locate(text, skip_space(text, 0), (), paths, found)
     lists = (
-        ListText(path, key, opening, closing, places, _lines_of(text, places), _value_at(document.data, path))
+        ListText(
+            path,
+            key,
+            opening,
+            closing,
+            places,
+            *_lines_and_columns(text, places),
+            _value_at(document.data, path),
+        )
         for path, (key, opening, closing, places) in found.items()
     )
     return ListDocument(text, document, tuple(sorted(lists, key=lambda each: each.opening)))
@@ -116,14 +126,18 @@ def _element_places(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
     return places, at
 
 
-def _lines_of(text: str, places: Sequence[tuple[int, int]]) -> list[int]:
+def _lines_and_columns(text: str, places: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     lines: list[int] = []
-    line, at = 0, 0
+    columns: list[int] = []
+    line = line_start = at = 0
     for start, _ in places:
-        line += text.count("\n", at, start)
+        if breaks := text.count("\n", at, start):
+            line += breaks
+            line_start = text.rfind("\n", at, start) + 1
         lines.append(line)
+        columns.append(start - line_start)
         at = start
-    return lines
+    return lines, columns
 
 
 # ---- again
@@ -168,12 +182,13 @@ def _read_again(text: str, paths_of: PathsOf, before: ListDocument) -> ListDocum
 
 def _elements_again(text: str, old: str, each: ListText, shift: int, line_shift: int) -> ListText:
     """The list in the new text. Raises _NotAlikeError or what the decoder does."""
-    if not all(type(value) is dict for value in each.values):
+    if not {*map(type, each.values)} <= {dict}:
         # A number may go on where the texts differ.
         raise _NotAlikeError
     ends = [end for _, end in each.places]
     places: list[tuple[int, int]] = []
     lines: list[int] = []
+    columns: list[int] = []
     values: list[Any] = []
     number, old_at, at = 0, each.opening, each.opening + shift
     fresh = 0
@@ -185,6 +200,7 @@ def _elements_again(text: str, old: str, each: ListText, shift: int, line_shift:
             places += [(start + moved, end + moved) for start, end in kept] if moved else kept
             kept_lines = each.lines[number:same]
             lines += [line + line_shift for line in kept_lines] if line_shift else kept_lines
+            columns += _columns_again(text, at, places[len(columns) :], each.columns[number:same])
             values += each.values[number:same]
             number, old_at = same, ends[same - 1]
             at = old_at + moved
@@ -197,6 +213,7 @@ def _elements_again(text: str, old: str, each: ListText, shift: int, line_shift:
         line = (lines[-1] + text.count("\n", places[-1][0], start)) if lines else text.count("\n", 0, start)
         places.append((start, end))
         lines.append(line)
+        columns.append(start - text.rfind("\n", 0, start) - 1)
         values.append(value)
         if number < len(ends):
             line_shift += text.count("\n", at, end) - old.count("\n", old_at, ends[number])
@@ -210,8 +227,21 @@ def _elements_again(text: str, old: str, each: ListText, shift: int, line_shift:
         start,
         places,
         lines,
+        columns,
         values,
     )
+
+
+def _columns_again(
+    text: str, at: int, places: Sequence[tuple[int, int]], columns: Sequence[int]
+) -> Sequence[int]:
+    """The columns of elements that stand behind an offset as they did: in its line alone they may differ."""
+    break_at = text.find("\n", at)
+    moved = len(places) if break_at < 0 else bisect_left(places, (break_at,))
+    if not moved:
+        return columns
+    line_start = text.rfind("\n", 0, at) + 1
+    return [*(start - line_start for start, _ in places[:moved]), *columns[moved:]]
 
 
 def common_length(one: str, at: int, other: str, there: int) -> int:

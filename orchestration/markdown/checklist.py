@@ -84,10 +84,11 @@ def read_checklist(text: str) -> Checklist:
     `[done]`), `[P]`, and one right before `(` or `[` are labels and links, not boxes.
     """
     document = read(text, rescue=True)
-    return Checklist(document, tuple(_items(document)))
+    return Checklist(document, tuple(checklist_items(document)))
 
 
-def _items(document: MarkdownDocument) -> Iterator[ChecklistItem]:
+def checklist_items(document: MarkdownDocument) -> Iterator[ChecklistItem]:
+    """The items of a document, one after the other; see `read_checklist`."""
     heading, headings = -1, document.headings
     for number, line in enumerate(document.lines):
         while heading + 1 < len(headings) and headings[heading + 1].span.line <= number:

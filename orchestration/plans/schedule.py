@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
+from operator import attrgetter
 
 from ..findings import Evidence, Problem, Severity
 from ..graphs import find_cycles
@@ -27,6 +26,7 @@ BLOCKED_MARK = "mark [-]"
 MOST_READY = 500
 """Of a plan with more tasks that can start so many are handed out; nobody chooses among thousands."""
 _LATER = (f"its turn, behind {MOST_READY} others",)
+_ID = attrgetter("id")
 
 Details = Callable[[Task], TaskFile]
 
@@ -65,7 +65,8 @@ class StageState:
 class Schedule:
     """`ready` can start now, in plan order; `batches` follow each other; `blocked` maps the rest to why.
 
-    `claimed` are those that somebody is at work on.
+    `batches` end with the one that makes them `MOST_READY` tasks. `claimed` are those that somebody is at
+    work on.
     """
 
     ready: tuple[str, ...] = ()
@@ -84,9 +85,11 @@ _LONGEST_NUMBER = 100
 
 def resolve(plan: Plan, reference: str) -> str | None:
     """The id of the task that a reference means: its id, its number ("03", "3", "Task 03") or its file."""
+    if reference in plan.by_id:
+        return reference
     name = _file_or_id(reference)
     if name in plan.by_id:
-        return plan.by_id[name].id
+        return name
     if found := plan.names.get(name.lower()):
         return found
     said = _IN_WORDS.fullmatch(reference.strip())
@@ -102,7 +105,8 @@ def dependency(plan: Plan, detail: TaskFile, reference: str) -> str | None:
 
     A file that says it is another task than its row does was written where all files had such ids.
     """
-    own = plan.claims.get(_file_or_id(reference).lower()) if detail.id.lower() in plan.claims else None
+    claims = plan.claims
+    own = claims.get(_file_or_id(reference).lower()) if claims and detail.id.lower() in claims else None
     return own or resolve(plan, reference)
 
 
@@ -179,8 +183,10 @@ def build_schedule(
             blocked[task.id] = why
         else:
             ready.append(task.id)
-    later = dict.fromkeys((task.id for task in open_tasks[looked_at:]), _LATER)
-    blocked |= {name: why for name, why in later.items() if name not in waits} if later else later
+    later = dict.fromkeys(map(_ID, open_tasks[looked_at:]), _LATER)
+    for name in later.keys() & waits.keys():
+        del later[name]
+    blocked |= later
     in_work = tuple(task.id for task in tasks if task.id in claimed) if claimed else ()
     return Schedule(tuple(ready), _batches(open_tasks[:looked_at], waits, details), blocked, in_work)
 
@@ -203,35 +209,56 @@ def unmet_dependencies(plan: Plan, detail: TaskFile, finished: Collection[str]) 
 def _batches(
     tasks: Sequence[Task], waits: Mapping[str, Sequence[str]], details: Details
 ) -> tuple[tuple[str, ...], ...]:
-    """Tasks in batches: each batch needs only what earlier ones finish, and no file is in a batch twice."""
-    order = {task.id: position for position, task in enumerate(tasks)}
-    files = {task.id: details(task).files for task in tasks}
-    sorter = TopologicalSorter({task.id: waits[task.id] for task in tasks})
-    # What waits in a circle, or for something that is no task here, is never free; all else goes on.
-    with suppress(CycleError):
-        sorter.prepare()
-    free: list[str] = []
+    """Tasks in batches: each batch needs only what earlier ones finish, and no file is in a batch twice.
+
+    What waits in a circle, or for something that is no task here, is never free; all else goes on.
+    """
+    by_id = {task.id: task for task in tasks}
+    order = {name: position for position, name in enumerate(by_id)}
+    missing = {name: len(waits[name]) for name in by_id}
+    dependants: dict[str, list[str]] = {}
+    for name in by_id:
+        for needed in waits[name]:
+            dependants.setdefault(needed, []).append(name)
+    free = [name for name, count in missing.items() if not count]
     batches: list[tuple[str, ...]] = []
-    while free := sorted([*free, *(order.keys() & sorter.get_ready())], key=order.__getitem__):
-        batch: list[str] = []
-        later: list[str] = []
-        used: set[str] = set()
-        for task_id in free:
-            if used.isdisjoint(files[task_id]):
-                batch.append(task_id)
-                used.update(files[task_id])
-            else:
-                later.append(task_id)
+    listed = 0
+    while free and listed < MOST_READY:
+        batch, later = _without_shared_files(free, lambda name: details(by_id[name]).files)
         batches.append(tuple(batch))
-        sorter.done(*batch)
-        free = later
+        listed += len(batch)
+        for name in batch:
+            for dependant in dependants.get(name, ()):
+                missing[dependant] -= 1
+                later += [dependant] if not missing[dependant] else []
+        free = sorted(later, key=order.__getitem__)
     return tuple(batches)
+
+
+def _without_shared_files(
+    names: Iterable[str], files: Callable[[str], Iterable[str]]
+) -> tuple[list[str], list[str]]:
+    """(the first tasks that share no file, the others)."""
+    batch: list[str] = []
+    later: list[str] = []
+    used: set[str] = set()
+    for name in names:
+        own = files(name)
+        if used.isdisjoint(own):
+            batch.append(name)
+            used.update(own)
+        else:
+            later.append(name)
+    return batch, later
 
 
 def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str]]:
     """Circles of dependencies among the tasks, each once, its members in plan order."""
     edges: dict[str, list[str]] = {}
+    order: dict[str, int] = {}
+    is_in_order = True
     for task in tasks:
+        position = order.setdefault(task.id, len(order))
         detail = details(task)
         if not detail.depends_on:
             # It is in no circle.
@@ -239,8 +266,10 @@ def cycles(plan: Plan, tasks: Iterable[Task], details: Details) -> list[list[str
         needed = (dependency(plan, detail, reference) for reference in detail.depends_on)
         # A file that says it is another task does not depend on itself by naming its row.
         known = identity_problem(plan, task, detail) is None
-        edges[task.id] = [name for name in needed if name is not None and (known or name != task.id)]
-    return find_cycles(edges)
+        own = [name for name in needed if name is not None and (known or name != task.id)]
+        edges[task.id] = own
+        is_in_order = is_in_order and all(order.get(name, position) < position for name in own)
+    return [] if is_in_order else find_cycles(edges)
 
 
 def dependency_problems(plan: Plan, tasks: Sequence[Task], details: Details) -> list[tuple[Task, Problem]]:

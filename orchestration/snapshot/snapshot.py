@@ -251,7 +251,7 @@ class Snapshot:
             return ""
         return path if is_changed(path, self.left_files.digests.get(path), self.reader) else ""
 
-    @property
+    @cached_property
     def plan(self) -> Plan | None:
         """The run's plan, if it has a readable one."""
         artifact = self.workflow.plan

@@ -10,7 +10,7 @@ and on the key of decisions. They are looked at with every refresh, for none of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -349,12 +349,11 @@ class LiveRoot:
             self._reported.replace(_CHECKS, self.checks.findings())
         return changed
 
-    def _find_candidates(self, folders: Iterable[str] = ()) -> None:
+    def _find_candidates(self, folders: Collection[str] = ()) -> None:
         """Find what may be runs, where folders or files came or went or, without any, everywhere."""
         files = RecordingFiles(self._files)
-        for folder in folders or (None,):
-            for candidate in candidates_below(folder, self._known, files, self._candidates):
-                self._set_candidate(*candidate)
+        for candidate in candidates_below(folders, self._known, files, self._candidates):
+            self._set_candidate(*candidate)
         kept = self._dependencies.keys_of(_CANDIDATES) if folders else ()
         self._depend(_CANDIDATES, keys_of_candidates(self._known, files).union(kept))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ...orchestration.definition.root_config import Config
@@ -63,18 +63,19 @@ def _parameters(config: Config, workflow: str) -> object:
 
 
 def candidates_below(
-    folder: str | None, known: DefinitionSet, files: Files, before: Iterable[str]
+    folders: Collection[str], known: DefinitionSet, files: Files, before: Iterable[str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The folders that may be runs, each with the names of the definitions by which it may; () for those of
-    `before` that may be none any more. Those at or below `folder`, or without one everywhere.
+    `before` that may be none any more. Those at or below one of the `folders`, or without any everywhere.
     """
     before = list(before)
-    definitions_by_run = candidates(known, files, folder)
-    seen = list(before) if folder is None or known.may_have_runs(folder) else [folder]
-    for run in (*seen, *sorted(definitions_by_run, key=natural)):
-        if folder is None or f"{run}/".startswith((f"{folder}/", f"{folder}#")):
-            yield run, tuple(definitions_by_run.get(run, ()))
-    if folder is not None:
+    for folder in folders or (None,):
+        definitions_by_run = candidates(known, files, folder)
+        seen = before if folder is None or known.may_have_runs(folder) else [folder]
+        for run in (*seen, *sorted(definitions_by_run, key=natural)):
+            if folder is None or f"{run}/".startswith((f"{folder}/", f"{folder}#")):
+                yield run, tuple(definitions_by_run.get(run, ()))
+    if folders:
         # Whether there is something else decides about those that are runs only without.
         gone = (run for run in before if known.is_of_fallback(run))
         for run in dict.fromkeys((*gone, *fallback_candidates(known, files))):

@@ -15,7 +15,7 @@ from ..model import Dialect, MarkStatus, TaskFile
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, in_turn
 from .openspec import NUMBERED
-from .reader import read_plan
+from .reader import has_tasks
 
 _COMPLETE = re.compile(
     r"(?i)✅|[(\[](?:complete|completed|done|finished)[)\]]|[-–—:][ \t]*(?:complete|completed|done)[ \t*]*$"
@@ -71,7 +71,7 @@ GRAMMAR = ChecklistGrammar(
 
 def _units(text: str) -> Sequence[str] | None:
     """A file without any task is no plan."""
-    return None if read_plan(text, GRAMMAR) else ()
+    return None if has_tasks(text, GRAMMAR) else ()
 
 
 DIALECT: Dialect = replace(checklist_dialect("a plain plan: boxes below headings", GRAMMAR), units=_units)

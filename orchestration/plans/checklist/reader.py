@@ -10,7 +10,15 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from ...findings import Problem, Severity, Span
-from ...markdown.checklist import BOXES, Checklist, ChecklistItem, ItemForm, item_at, read_checklist
+from ...markdown.checklist import (
+    BOXES,
+    Checklist,
+    ChecklistItem,
+    ItemForm,
+    checklist_items,
+    item_at,
+    read_checklist,
+)
 from ...markdown.document import Heading
 from ...markdown.document import read as read_markdown
 from ...vfs.files import digest_of
@@ -48,6 +56,13 @@ def read_rows(text: str, grammar: ChecklistGrammar) -> ReadChecklist:
         return ReadChecklist(listed, (), {})
     stages = _stage_headings(listed, items, grammar)
     return ReadChecklist(listed, tuple(_rows(listed, items, stages, grammar)), stages)
+
+
+def has_tasks(text: str, grammar: ChecklistGrammar) -> bool:
+    """True if something in a text is a task."""
+    document = read_markdown(text, rescue=True)
+    is_boxed = any(map(_is_boxed, checklist_items(document)))
+    return is_boxed or bool(_task_items(Checklist(document, (*checklist_items(document),)), grammar))
 
 
 class _Memory(NamedTuple):

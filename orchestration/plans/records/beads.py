@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import starmap
+from operator import attrgetter, is_not, ne
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -35,6 +37,7 @@ _CONFLICT = re.compile(r"<{7}(?: |$)|={7}$|>{7}(?: |$)|\|{7}(?: |$)")
 _ID = re.compile(r'"id"[ \t]*+:[ \t]*+("(?:[^"\\]|\\.)*+")')
 _STATUS = re.compile(r'"status"[ \t]*+:[ \t]*+("(?:[^"\\]|\\.)*+")')
 _MOST_ABOVE = 50
+_TOMBSTONE = "tombstone"
 
 
 _CONFLICTED = "merge-conflict"
@@ -126,17 +129,37 @@ class _Issue:
         return (Problem("marker-unknown", message, self.place(_STATUS) or self.span),)
 
 
-class _Memory(NamedTuple):
-    """What a plan keeps to read the next text by: issues by the text of their lines, and those that count
-    with the records that were made of them."""
+class _IssueList(NamedTuple):
+    """The issues of a text: those that count by id, in the order of their first lines, and the line of each.
 
+    `read` has what each line says, `is_plain` says that each that is not blank is an issue of its own.
+    """
+
+    lines: Sequence[str]
     read: Mapping[str, _Issue]
-    issues: Sequence[_Issue]
+    issues: Mapping[str, _Issue]
+    numbers: Mapping[str, int]
+    is_plain: bool
+
+
+class _Family(NamedTuple):
+    """What each issue is a part of, the parts of each, and where each stands among all."""
+
+    above: Mapping[str, str]
+    children: Mapping[str, Sequence[str]]
+    positions: Mapping[str, int]
+
+
+class _Memory(NamedTuple):
+    """What a plan keeps to read the next text by."""
+
+    listed: _IssueList
+    family: _Family
     records: Sequence[TaskRecord]
 
 
 _ISSUES = "issues"
-_NOTHING = _Memory({}, (), ())
+_PROBLEMS = attrgetter("problems")
 
 
 def read_issues(text: str, before: Plan | None = None) -> Plan | None:
@@ -145,28 +168,54 @@ def read_issues(text: str, before: Plan | None = None) -> Plan | None:
     A line that stood in the text `before` is not read again, and its record stands while all is the same that
     it is told from.
     """
-    last: _Memory = before.memory.get(_ISSUES, _NOTHING) if before else _NOTHING
+    last: _Memory | None = before.memory.get(_ISSUES) if before else None
     problems: list[Problem] = []
-    read: dict[str, _Issue] = {}
-    issues, numbers = _newest(_lines(text, last.read, read, problems), problems)
-    if not issues:
+    listed = (_list_again(text, last.listed) if last else None) or _list_issues(
+        text, last.listed.read if last else {}, problems
+    )
+    if not listed.issues:
         return None
-    records = _records(issues, last)
-    lines = [*numbers.values()]
-    for issue, line in zip(issues.values(), lines, strict=True):
-        if issue.problems:
-            problems += (move_down(found, line) for found in issue.problems)
+    family, records = _records(listed.issues, last)
+    lines = [*listed.numbers.values()]
+    for line, found in zip(lines, map(_PROBLEMS, listed.issues.values()), strict=True):
+        if found:
+            problems += (move_down(each, line) for each in found)
     plan = plan_of_records(records, Span(0, 0, 0, 0), problems, before=before, lines=lines)
-    return replace(plan, memory=plan.memory | {_ISSUES: _Memory(read, [*issues.values()], records)})
+    return replace(plan, memory=plan.memory | {_ISSUES: _Memory(listed, family, records)})
+
+
+def _list_issues(text: str, last: Mapping[str, _Issue], problems: list[Problem]) -> _IssueList:
+    lines, read = text.split("\n"), dict[str, _Issue]()
+    issues, numbers = _newest(_lines(lines, last, read, problems), problems)
+    is_plain = not problems and len(issues) == sum(map(bool, map(str.strip, lines)))
+    return _IssueList(lines, read, issues, numbers, is_plain)
+
+
+def _list_again(text: str, last: _IssueList) -> _IssueList | None:
+    """The issues of a text that differs from the last one in lines whose issues have the ids that they had;
+    else None."""
+    lines = text.split("\n")
+    if not last.is_plain or len(lines) != len(last.lines):
+        return None
+    read, issues = {**last.read}, {**last.issues}
+    for number in [number for number, differs in enumerate(map(ne, lines, last.lines)) if differs]:
+        old = read.pop(last.lines[number], None)
+        issue = read[lines[number]] = _Issue.of(lines[number])
+        if old is None or not issue.id or issue.id != old.id or not issue.data:
+            return None
+        if issue.data.get("status") == _TOMBSTONE:
+            return None
+        issues[issue.id] = issue
+    return _IssueList(lines, read, issues, last.numbers, is_plain=True)
 
 
 def _lines(
-    text: str, last: Mapping[str, _Issue], read: dict[str, _Issue], problems: list[Problem]
+    lines: Iterable[str], last: Mapping[str, _Issue], read: dict[str, _Issue], problems: list[Problem]
 ) -> Iterator[tuple[int, _Issue]]:
     """(number of the line, issue), in order. Those that were read `last` by their lines are so again; `read`
     gets all."""
     is_merged = False
-    for number, line in enumerate(text.split("\n")):
+    for number, line in enumerate(lines):
         issue = last.get(line) or read.get(line)
         if issue is None:
             if not line.strip():
@@ -188,7 +237,7 @@ def _lines(
             said = f"{said}; it counts as an issue that is not done"
             problems.append(Problem("artifact-unreadable", said, Span(number, column, number, len(line))))
         # What was deleted leaves a tombstone behind.
-        if issue.data.get("status") != "tombstone":
+        if issue.data.get("status") != _TOMBSTONE:
             yield number, issue if issue.id else replace(issue, id=f"line-{number + 1}")
 
 
@@ -213,29 +262,39 @@ def _newest(
 # ---- records
 
 
-def _records(issues: Mapping[str, _Issue], last: _Memory) -> Sequence[TaskRecord]:
+def _records(issues: Mapping[str, _Issue], last: _Memory | None) -> tuple[_Family, Sequence[TaskRecord]]:
     """The record of each issue, in order.
 
     It is told from the issue, those that it is a part of, its open parts, the ids that there are, its rank.
     With the same ids, wholes and turns as before it is the same unless one of those issues is another.
     """
+    before = last.listed.issues if last else {}
+    pairs = zip(issues.values(), before.values(), strict=False)
+    differing = [number for number, differs in enumerate(starmap(is_not, pairs)) if differs]
+    if last and len(issues) == len(before):
+        news, olds = [*issues.values()], [*before.values()]
+        changed = [(news[number], olds[number]) for number in differing]
+        if all((new.id, new.whole, new.turn) == (old.id, old.whole, old.turn) for new, old in changed):
+            above, children, positions = last.family
+            records = [*last.records]
+            due = _dependants([new.id for new, _ in changed], above, children)
+            for name in sorted(due, key=positions.__getitem__):
+                number = positions[name]
+                records[number] = _record(issues[name], issues, above, children, records[number].rank)
+            return last.family, records
+    family = _family(issues)
+    turns = sorted(issues.values(), key=lambda issue: issue.turn)
+    ranks = {issue.id: number for number, issue in enumerate(turns)}
+    above, children, _ = family
+    return family, [_record(issue, issues, above, children, ranks[name]) for name, issue in issues.items()]
+
+
+def _family(issues: Mapping[str, _Issue]) -> _Family:
     above = {name: issue.whole for name, issue in issues.items() if issue.whole in issues}
     children: dict[str, list[str]] = {}
     for name, parent in above.items():
         children.setdefault(parent, []).append(name)
-    changed = [(new, old) for new, old in zip(issues.values(), last.issues, strict=False) if new is not old]
-    is_like = len(issues) == len(last.issues) and all(
-        (new.id, new.whole, new.turn) == (old.id, old.whole, old.turn) for new, old in changed
-    )
-    if is_like:
-        due = _dependants([new.id for new, _ in changed], above, children)
-        return [
-            _record(issue, issues, above, children, record.rank) if name in due else record
-            for (name, issue), record in zip(issues.items(), last.records, strict=True)
-        ]
-    turns = sorted(issues.values(), key=lambda issue: issue.turn)
-    ranks = {issue.id: number for number, issue in enumerate(turns)}
-    return [_record(issue, issues, above, children, ranks[name]) for name, issue in issues.items()]
+    return _Family(above, children, {name: position for position, name in enumerate(issues)})
 
 
 def _dependants(

@@ -7,9 +7,11 @@ task. Who has open subtasks waits for them. The order is that of its `next` (fin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
+from itertools import chain, repeat
+from operator import attrgetter, is_
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -51,22 +53,34 @@ class _Item(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A task with its parts, as they are read from the list: its value, the column that it begins in, what is
-    told from it alone. All places are counted from its first line: a task that moves down stays as it is.
+    """A task with its parts, as they are read from the list, and what is told from it alone. All places are
+    counted from its first line: a task that moves down stays as it is.
 
     `turns` has the turn of each item, `records` are those of the items once the whole list was seen.
     """
 
-    value: Any
-    column: int
-    items: tuple[_Item, ...]
-    turns: tuple[Any, ...]
-    problems: tuple[Problem, ...]
+    items: tuple[_Item, ...] = ()
+    turns: tuple[Any, ...] = ()
+    problems: tuple[Problem, ...] = ()
     records: tuple[TaskRecord, ...] = ()
 
 
-_BLOCKS = "blocks"
-"""Under this word a plan keeps the blocks that it was made of, to read a like text by."""
+_NO_BLOCK = _Block()
+
+
+class _ReadTasks(NamedTuple):
+    """A list of tasks as it was read, by which a like text is read; `known` are the ids of its items, and
+    `is_unique` says that each is that of one."""
+
+    tasks: ListText
+    blocks: Sequence[_Block]
+    known: Set[str]
+    is_unique: bool
+
+
+_READ = "read"
+"""Under this word a plan keeps what was read."""
+_RECORDS, _PROBLEMS, _ITEMS = attrgetter("records"), attrgetter("problems"), attrgetter("items")
 
 
 def read_tag(text: str, unit: str, before: Plan | None = None) -> Plan | None:
@@ -77,82 +91,85 @@ def read_tag(text: str, unit: str, before: Plan | None = None) -> Plan | None:
     tag = find_tag(text, unit)
     if tag is None or tag.tasks is None:
         return None
-    last: Sequence[_Block] = before.memory.get(_BLOCKS, ()) if before else ()
-    blocks = _blocks(text, tag.tasks, last)
-    items = [item for block in blocks for item in block.items]
-    known = {item.id for item in items}
-    blocks = _with_records(blocks, last, known, is_unique=len(known) == len(items))
-    records = [record for block in blocks for record in block.records]
-    lines = [line for block, line in zip(blocks, tag.tasks.lines, strict=True) for _ in block.records]
+    tasks = tag.tasks
+    read = _read_tasks(text, tasks, before.memory.get(_READ) if before else None)
+    blocks = read.blocks
+    records = [*chain.from_iterable(map(_RECORDS, blocks))]
+    each_is_one = {*map(len, map(_RECORDS, blocks))} == {1}
+    counts = zip(map(_RECORDS, blocks), tasks.lines, strict=True)
+    lines = tasks.lines if each_is_one else [line for found, line in counts for _ in found]
+    faulty = (number for number, found in enumerate(map(_PROBLEMS, blocks)) if found)
     problems = [
         *read_text(text).document.problems,
-        *(
-            move_down(each, line)
-            for block, line in zip(blocks, tag.tasks.lines, strict=True)
-            for each in block.problems
-        ),
+        *(move_down(each, tasks.lines[number]) for number in faulty for each in blocks[number].problems),
     ]
-    span = LineIndex(text, *tag.tasks.key, text.count("\n", 0, tag.tasks.key[0])).span(*tag.tasks.key)
+    span = LineIndex(text, *tasks.key, text.count("\n", 0, tasks.key[0])).span(*tasks.key)
     plan = plan_of_records(
         records, span, problems, "task-master next passes over it", _CANCELLED,
-        mend=_Mending(items, records).replacements, before=before, lines=lines,
+        mend=_Mending(blocks, records).replacements, before=before, lines=lines,
     )  # fmt: skip
-    return replace(plan, memory=plan.memory | {_BLOCKS: blocks})
+    return replace(plan, memory=plan.memory | {_READ: read})
 
 
-def _blocks(text: str, tasks: ListText, last: Sequence[_Block]) -> list[_Block]:
-    """A block for each task, those of `last` where nothing of the task differs. Nulls are no tasks."""
-    lines: LineIndex | None = None
-    found: list[_Block] = []
-    shared = len(last)
-    for number, (value, (start, end)) in enumerate(zip(tasks.values, tasks.places, strict=True)):
-        column = start - text.rfind("\n", 0, start) - 1
-        if number < shared and (same := last[number]).value is value and same.column == column:
-            found.append(same)
-            continue
-        if last:
-            own = LineIndex(text, start, end)
-        else:
-            lines = lines or LineIndex(text)
-            own = lines.below(tasks.lines[number])
-        item = located_object(text, (start, end), value, own, _LOCATED)
-        items = tuple(_items(text, item, number, own, tasks.path, None)) if value is not None else ()
-        turns = tuple(map(_turn, items))
-        problems = tuple(each for item in items for each in _item_problems(item))
-        found.append(_Block(value, column, items, turns, problems))
-    return found
-
-
-def _with_records(
-    blocks: Sequence[_Block], last: Sequence[_Block], known: set[str], *, is_unique: bool
-) -> list[_Block]:
-    """The blocks with their records.
+def _read_tasks(text: str, tasks: ListText, last: _ReadTasks | None) -> _ReadTasks:
+    """The tasks of a list with their records.
 
     A record is told from its block, the ids that there are and its rank. With the same ids and turns as
     before, those of a block that is the same are the same where each id is that of one task.
     """
-    fresh = [number for number, block in enumerate(blocks) if not block.records]
-    is_like = (
-        is_unique
-        and len(blocks) == len(last)
-        and all(
-            [item.id for item in blocks[number].items] == [item.id for item in last[number].items]
-            and blocks[number].turns == last[number].turns
-            for number in fresh
-        )
-    )
-    if is_like:
-        ranks = {r.id: r.rank for number in fresh for r in last[number].records}
-        parts = _parts(item for number in fresh for item in blocks[number].items)
-        found = [*blocks]
-        for number in fresh:
-            found[number] = _add_records(blocks[number], known, parts, ranks)
-        return found
+    changed = _changed_numbers(tasks, last.tasks) if last else range(len(tasks.values))
+    blocks = _blocks(text, tasks, last.blocks if last else (), changed)
+    if last and last.is_unique and len(blocks) == len(last.blocks) and _is_like(blocks, last.blocks, changed):
+        ranks = {record.id: record.rank for number in changed for record in last.blocks[number].records}
+        parts = _parts(item for number in changed for item in blocks[number].items)
+        for number in changed:
+            blocks[number] = _add_records(blocks[number], last.known, parts, ranks)
+        return _ReadTasks(tasks, blocks, last.known, is_unique=True)
+    items = [*chain.from_iterable(map(_ITEMS, blocks))]
+    known = {item.id for item in items}
     turns = [(turn, item.id) for block in blocks for turn, item in zip(block.turns, block.items, strict=True)]
     turns.sort(key=lambda each: each[0])
     ranks = {name: number for number, (_, name) in enumerate(turns)}
-    parts = _parts(item for block in blocks for item in block.items)
-    return [_add_records(block, known, parts, ranks) for block in blocks]
+    parts = _parts(items)
+    blocks = [_add_records(block, known, parts, ranks) for block in blocks]
+    return _ReadTasks(tasks, blocks, known, len(known) == len(items))
+
+
+def _changed_numbers(tasks: ListText, last: ListText) -> Sequence[int]:
+    """The numbers of the tasks that are not as those of these numbers were, in their text and its column."""
+    is_same = [*map(is_, tasks.values, last.values)]
+    numbers = {number for number, same in enumerate(is_same) if not same}
+    if {*map(type, tasks.values)} != {dict}:
+        # A word or number may be the same object, however it was written.
+        numbers |= {number for number, value in enumerate(tasks.values) if type(value) is not dict}
+    if tasks.columns != last.columns:
+        pairs = enumerate(zip(tasks.columns, last.columns, strict=False))
+        numbers |= {number for number, (one, other) in pairs if one != other}
+    return sorted(numbers | {*range(len(is_same), len(tasks.values))})
+
+
+def _is_like(blocks: Sequence[_Block], last: Sequence[_Block], changed: Iterable[int]) -> bool:
+    """True if the items of changed blocks have the ids and turns that they had."""
+    return all(
+        [item.id for item in blocks[number].items] == [item.id for item in last[number].items]
+        and blocks[number].turns == last[number].turns
+        for number in changed
+    )
+
+
+def _blocks(text: str, tasks: ListText, last: Sequence[_Block], changed: Collection[int]) -> list[_Block]:
+    """A block for each task; those that are not `changed` are the `last` ones. Nulls are no tasks."""
+    found = [*last[: len(tasks.values)], *repeat(_NO_BLOCK, len(tasks.values) - len(last))]
+    lines = None if last else LineIndex(text)
+    for number in changed:
+        value, (start, end) = tasks.values[number], tasks.places[number]
+        own = lines.below(tasks.lines[number]) if lines else LineIndex(text, start, end)
+        item = located_object(text, (start, end), value, own, _LOCATED)
+        items = tuple(_items(text, item, number, own, tasks.path, None)) if value is not None else ()
+        turns = tuple(map(_turn, items))
+        problems = tuple(each for item in items for each in _item_problems(item))
+        found[number] = _Block(items, turns, problems)
+    return found
 
 
 def _parts(items: Iterable[_Item]) -> Mapping[str, Sequence[_Item]]:
@@ -165,7 +182,7 @@ def _parts(items: Iterable[_Item]) -> Mapping[str, Sequence[_Item]]:
 
 
 def _add_records(
-    block: _Block, known: set[str], parts: Mapping[str, Sequence[_Item]], ranks: Mapping[str, int]
+    block: _Block, known: Set[str], parts: Mapping[str, Sequence[_Item]], ranks: Mapping[str, int]
 ) -> _Block:
     records = tuple(_record(item, known, parts, ranks[item.id]) for item in block.items)
     return block._replace(records=records)
@@ -174,8 +191,12 @@ def _add_records(
 class _Mending:
     """What may take the place of a mistake; the tasks are looked through when there is one."""
 
-    def __init__(self, items: Sequence[_Item], records: Sequence[TaskRecord]) -> None:
-        self._items, self._records = items, records
+    def __init__(self, blocks: Sequence[_Block], records: Sequence[TaskRecord]) -> None:
+        self._blocks, self._records = blocks, records
+
+    @cached_property
+    def _items(self) -> Sequence[_Item]:
+        return [*chain.from_iterable(map(_ITEMS, self._blocks))]
 
     @cached_property
     def _own(self) -> Mapping[int, _Item]:
@@ -255,7 +276,7 @@ def _status(item: _Item) -> MarkStatus:
     return status
 
 
-def _record(item: _Item, known: set[str], parts: Mapping[str, Sequence[_Item]], rank: int) -> TaskRecord:
+def _record(item: _Item, known: Set[str], parts: Mapping[str, Sequence[_Item]], rank: int) -> TaskRecord:
     found, status, word = item.object, _status(item), item.object.get("status")
     title = found.get("title") if isinstance(found.value, dict) else found.value
     named = _dependencies(item, known)
@@ -285,7 +306,7 @@ def _record(item: _Item, known: set[str], parts: Mapping[str, Sequence[_Item]], 
     )  # fmt: skip
 
 
-def _dependencies(item: _Item, known: set[str]) -> tuple[str, ...]:
+def _dependencies(item: _Item, known: Set[str]) -> tuple[str, ...]:
     """The ids that it names. In a subtask "2" is the subtask beside it, else the task of that id."""
     listed = item.object.get("dependencies")
     names = (
@@ -361,9 +382,9 @@ def set_statuses(text: str, unit: str, names: Iterable[str], word: str) -> str:
     What is done already stays as it is. Raises ValueError for a task that is not there, or is there twice.
     """
     tag = find_tag(text, unit)
-    items = (
-        [item for block in _blocks(text, tag.tasks, ()) for item in block.items] if tag and tag.tasks else []
-    )
+    tasks = tag.tasks if tag else None
+    blocks = _blocks(text, tasks, (), range(len(tasks.values))) if tasks else ()
+    items = [*chain.from_iterable(map(_ITEMS, blocks))]
     chosen = {item.id: item for item in (_item(items, name) for name in names)}
     is_done = STATUSES[word] is MarkStatus.DONE
     waiting = [item.above for item in chosen.values() if is_done and item.above]

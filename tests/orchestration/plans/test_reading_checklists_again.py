@@ -108,3 +108,10 @@ def test_a_mark_costs_its_row_and_no_reading_of_the_list(name: str, monkeypatch:
     monkeypatch.setattr(reader, "_task", lambda row, above: made.append(row.id) or task(row, above))
     assert all_of(dialect.read_after(marked, before)) == all_of(alone)
     assert len(made) == 1
+
+
+@given(st.lists(st.sampled_from([line for text in TEXTS.values() for line in text.split("\n")]), max_size=4))
+def test_a_text_is_no_plan_file_exactly_if_it_has_no_task(lines: list[str]) -> None:
+    dialect, text = DIALECTS["plan-file"], "\n".join(lines)
+    assert dialect.units
+    assert dialect.units(text) == (None if dialect.read(text) else ())

@@ -151,3 +151,16 @@ def test_of_tasks_that_move_down_nothing_is_read_again(monkeypatch: pytest.Monke
     assert again
     assert before
     assert again.span(again.tasks[-1]).line == before.span(before.tasks[-1]).line + 1
+
+
+def test_a_word_in_the_place_of_a_task_is_read_again_however_it_is_written() -> None:
+    dialect, before = tag_dialect("master"), None
+    for text in (
+        '{"tasks": ["a", {"id": 1, "title": ""}]}',
+        '{"tasks": ["\\u0061", {"id": 1, "title": ""}]}',
+    ):
+        again = dialect.read_after(text, before)
+        tags._newest.clear()
+        before = dialect.read(text)
+        assert all_of(again) == all_of(before)
+        assert before

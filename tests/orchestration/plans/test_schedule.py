@@ -99,7 +99,7 @@ def test_batches_respect_dependencies_and_files(
         assert any(need not in done for need in details[name].depends_on)
 
 
-def test_ten_thousand_tasks_in_one_chain_are_as_many_batches() -> None:
+def test_of_ten_thousand_tasks_in_one_chain_the_first_are_batches() -> None:
     count = 10_000
     whole = plan(*(task(n) for n in range(1, count + 1)))
     before = {one.id: prior.id for prior, one in zip(whole.tasks, whole.tasks[1:], strict=False)}
@@ -107,7 +107,7 @@ def test_ten_thousand_tasks_in_one_chain_are_as_many_batches() -> None:
         one.id: TaskFile(depends_on=(before[one.id],) if one.id in before else ()) for one in whole.tasks
     }
     schedule = build_schedule(whole, whole.tasks, lambda one: details[one.id], (), ())
-    assert schedule.batches == tuple((one.id,) for one in whole.tasks)
+    assert schedule.batches == tuple((one.id,) for one in whole.tasks[:MOST_READY])
     assert schedule.ready == ("t-01",)
     assert dependency_problems(whole, whole.tasks, lambda one: details[one.id]) == []
 
@@ -118,7 +118,7 @@ def test_what_comes_behind_many_tasks_that_can_start_waits_for_its_turn() -> Non
     whole = plan(*tasks)
     found = build_schedule(whole, tasks, lambda t: details.get(t.id, TaskFile()), (), ())
     assert found.ready == tuple(each.id for each in tasks if each.id != "t-02")[:MOST_READY]
-    assert found.batches == (found.ready, ("t-02",))
+    assert found.batches == (found.ready,)
     turn = (f"its turn, behind {MOST_READY} others",)
     assert found.blocked == {"t-02": ("t-01",)} | dict.fromkeys([t.id for t in tasks[MOST_READY + 1 :]], turn)
     done = ["t-01"]
@@ -182,6 +182,13 @@ def test_lost_dependencies_and_circles_are_told_in_the_task_s_file() -> None:
     schedule = build_schedule(whole, whole.tasks, lambda one: details[one.id], (), ())
     assert schedule.blocked == {"t-01": ("t-02",), "t-02": ("t-01", "t-33")}
     assert schedule.batches == (("t-03",),)
+
+
+def test_a_circle_through_a_row_whose_id_stands_twice_is_told() -> None:
+    details = {"t-01": TaskFile(depends_on=("t-02",)), "t-02": TaskFile(depends_on=("t-01",))}
+    whole = plan(task(1), task(2), task(1))
+    found = dependency_problems(whole, whole.tasks, lambda one: details[one.id])
+    assert [(one.id, problem.code) for one, problem in found] == [("t-01", "plan-cycle")]
 
 
 def board(whole: Plan, **more: Any) -> TaskBoard:

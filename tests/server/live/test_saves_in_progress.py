@@ -280,9 +280,11 @@ def test_a_configuration_that_is_half_saved_changes_nothing(books):
     assert path in books.live.findings
 
 
-def test_a_first_look_shows_no_run_whose_file_is_half_saved(root):
+def test_a_first_look_shows_no_run_whose_file_is_half_saved(root, monkeypatch):
     task(root, "T1")
     put(root / T2 / "state.json", "")
+    saved_ns = (root / T2 / "state.json").stat().st_ctime_ns
+    monkeypatch.setattr(file_cache, "time_ns", lambda: saved_ns)
     clock = Clock()
     live = LiveRoot(root, now_ms=clock)
     run_to_end(live.scan_in_parts(grace=True))
