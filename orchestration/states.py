@@ -153,6 +153,7 @@ class RequirementKind(StrEnum):
     DATA = "data"
     FILES = "files"
     ABSENT = "absent"
+    MISSING = "missing"
     NAMED = "named"
     HOLDS = "holds"
     CHECKS = "checks"

@@ -71,7 +71,20 @@ class BasisCollector:
         """The weakest ground of the criteria of a gate; a person's where it is waived."""
         if gate.status is GateStatus.WAIVED:
             return _DECIDED
-        return self._with_names(weakest(criteria), gate.after)
+        grounds = self._with_names(weakest(criteria), gate.after)
+        shown_by = self.workflow.gates[gate.id].shown_by
+        if shown_by and grounds.basis is Basis.REPORTED and gate.status is GateStatus.PASSED:
+            files = self._files_there(shown_by)
+            return Grounds(Basis.RECORDED, files=files) if files else grounds
+        return grounds
+
+    def _files_there(self, wanted: Expression) -> tuple[str, ...]:
+        """The files that an expression names, if each of them is there and holds something; else none."""
+        value, snapshot = self.facts.context.value(wanted).value, self.facts.snapshot
+        names = value if isinstance(value, list) else []
+        paths = [snapshot.place.join(name) for name in names if isinstance(name, str)]
+        there = [path for path in paths if path and snapshot.reader.content_of(path) == "filled"]
+        return tuple(there) if len(there) == len(names) else ()
 
     def of_ended_phase(self, phase: Phase, gates: Sequence[Grounds]) -> Grounds:
         """The weakest ground of a phase's gates and of what it produced; else the report that ended it."""

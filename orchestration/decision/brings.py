@@ -49,6 +49,8 @@ _WANTED = {
     "https://HOST/GROUP/NAME/-/merge_requests/1",
     "commit": "a commit that the repository has",
 }  # fmt: skip
+# Of the files that may be missing, so many are looked for.
+_MOST_FILES = 1_000
 # After any time of a file, in nanoseconds.
 _NEVER = 2**63
 # Files that mean something by their name alone, and are mostly empty.
@@ -109,6 +111,8 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         met = None if delivery.is_draft else fits
         yield Requirement(RequirementKind.DATA, f"its data says {said}", met=met)
     files = delivery_files(facts, brings, delivery)
+    if brings.missing and not delivery.is_past:
+        yield _of_missing(facts, brings.missing, context, delivery)
     if not delivery.is_past:
         yield from _of_files(facts, brings, files, context, delivery)
     for name, why in _check_doubts(facts, context, brings):
@@ -131,6 +135,32 @@ def tasks_to_judge(facts: RunFacts, brings: Brings, record: Record) -> list[str]
     context = _context(facts, Delivery(record))
     wanted = brings.criteria or brings.mentions
     return list(_task_ids(context, wanted)) if wanted else []
+
+
+def missing_files(facts: RunFacts, brings: Brings, record: Record) -> list[str]:
+    """The files that are not there of those that the text of a report has to speak of then."""
+    return _missing(facts, brings.missing, _context(facts, Delivery(record))) if brings.missing else []
+
+
+def _missing(facts: RunFacts, wanted: Expression, context: Context) -> list[str]:
+    declared = [*_paths(facts, context, wanted)][:_MOST_FILES]
+    return [path for path in declared if facts.snapshot.reader.content_of(path) == "missing"]
+
+
+def _of_missing(facts: RunFacts, wanted: Expression, context: Context, delivery: Delivery) -> Requirement:
+    """That the text says of each file that is not there why it is not."""
+    if error := context.value(wanted).error:
+        return Requirement(RequirementKind.MISSING, f"the missing files can be told ({error})", met=False)
+    gone = _missing(facts, wanted, context)
+    if not gone:
+        return Requirement(RequirementKind.MISSING, "no file is missing that the tasks declare", met=True)
+    said = "its text says of each of these files why it is not there"
+    if delivery.is_draft:
+        return Requirement(RequirementKind.MISSING, said, tuple(gone))
+    silent = [
+        path for path in gone if not re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", delivery.text)
+    ]
+    return Requirement(RequirementKind.MISSING, said, tuple(silent or gone), not silent)
 
 
 def _task_ids(context: Context, wanted: Expression) -> Iterator[str]:

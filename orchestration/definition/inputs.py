@@ -1,4 +1,5 @@
-"""Grammar and model of what a definition reads of a run and asks of a report: markers, files, parameters."""
+"""Grammar and model of what a definition reads of a run and asks of a report: markers, files, parameters, and
+what phases and actions have in common."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from .shapes import (
     MAPPING,
     TEMPLATE,
     TEXT,
+    TEXTS,
     TYPED,
     Shape,
     cel,
@@ -29,6 +31,7 @@ from .shapes import (
     struct,
     word,
 )
+from .state_changes import PERMITS, PERMITS_ABOUT, StateChange, changes_of
 
 _ARTIFACTS = list_of(id_of("artifact"))
 # A gap of a form that no other text holds, of more than one word: `<true or false>`. `<number>` may be code.
@@ -210,6 +213,9 @@ class Brings:
     files: Expression | None = key(cel("list"), "files that exist and hold something")
     empty: Expression | None = key(cel("list"), "those of the files that may be empty")
     absent: Expression | None = key(cel("list"), "files that do not exist")
+    missing: Expression | None = key(
+        cel("list"), "files of which its text says why, for each one that is not there"
+    )
     named: Expression | None = key(cel("bool"), "where these are none, the report names files that exist")
     changed: Expression | None = key(cel("map"), "a record; one of the files is not as it was then")
     differs: tuple[Criterion, ...] = key(
@@ -224,5 +230,28 @@ class Brings:
     def expressions(self) -> list[Expression]:
         """Its expressions, in which `report` is the report at hand."""
         tasks = (self.criteria, self.mentions)
-        asked = (*tasks, self.files, self.empty, self.absent, self.named, self.changed, self.checks)
+        files = (self.files, self.empty, self.absent, self.missing)
+        asked = (*tasks, *files, self.named, self.changed, self.checks)
         return [*filter(None, asked), *(each.when for each in (*self.differs, *self.holds))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A phase or an action. Its reports write into the state as far as `writes` permits."""
+
+    title: str = key(TEXT, "what people see")
+    instructions: str = key(TEXT, "what to read, decide and write in it, for whoever does it")
+    agents: tuple[str, ...] = key(TEXTS, "who does it; `person` waits for one", name="agent")
+    data: Expression | None = key(
+        cel("map"), "an example of what a report of it carries, made of how the run stands"
+    )
+    writes: Mapping[str, str | StateChange] = key(PERMITS, PERMITS_ABOUT)
+    brings: Brings | None = key(struct("brings"), "what a report of it must come with")
+    judges: tuple[str, ...] = key(
+        list_of(id_of("step")), "the phases and actions whose work its report judges"
+    )
+
+    @property
+    def changes(self) -> dict[tuple[str, ...], StateChange]:
+        """The parts of each path that a report may change, to how."""
+        return changes_of(self.writes)

@@ -30,6 +30,7 @@ from .inputs import (
     Reports,
     Runs,
     StateFile,
+    Step,
     Thresholds,
 )
 from .origins import ValueOrigins
@@ -52,15 +53,12 @@ from .shapes import (
     struct,
     word,
 )  # fmt: skip
-from .state_changes import PERMITS, PERMITS_ABOUT, StateChange, StateWriter
+from .state_changes import StateChange
 
 DEFAULT_OUTCOMES = ("ok", "error")
 _WRITES = map_of(cel(name="effects"))
 _RULES = list_of(struct("rule"))
 _ARTIFACTS = list_of(id_of("artifact"))
-_BRINGS = "what a report of it must come with"
-_JUDGES, _JUDGES_ABOUT = list_of(id_of("step")), "the phases and actions whose work its report judges"
-_DATA = "an example of what a report of it carries, made of how the run stands"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +83,14 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase(StateWriter):
+class Phase(Step):
     id: str
     order: int
     place: DefinitionPlace
-    title: str = key(TEXT, "what people see")
-    agents: tuple[str, ...] = key(TEXTS, "who does it; `person` waits for one", name="agent")
     produces: tuple[str, ...] = key(_ARTIFACTS, "artifacts that must be valid when the phase is over")
     outcomes: tuple[str, ...] = key(
         list_of(TEXT), "what a report of it may say; ok and error without it", DEFAULT_OUTCOMES
     )
-    data: Expression | None = key(cel("map"), _DATA)
-    writes: Mapping[str, str | StateChange] = key(PERMITS, PERMITS_ABOUT)
     rules: tuple[Rule, ...] = key(_RULES, "the first whose guard holds decides")
     tasks: Expression | None = key(cel("list"), "tasks that can be handed out")
     checks: tuple[str, ...] = key(list_of(TEXT), "what its agent validates")
@@ -109,23 +103,15 @@ class Phase(StateWriter):
     follow_up: bool = key(BOOL, "may be reported once the run is complete")
     skip: Expression | None = key(cel("bool"), "`to: next` passes over it")
     skip_because: Template | None = key(TEMPLATE, "why it is passed over")
-    brings: Brings | None = key(struct("brings"), _BRINGS)
-    judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
     read_only: Expression | None = key(cel("strings"), "paths of files that nobody edits while it is at hand")
     revises: Expression | None = key(cel("list"), "tasks whose approved files hold as its report leaves them")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action(StateWriter):
+class Action(Step):
     id: str
-    title: str = key(TEXT, "what people see")
     when: Expression | None = key(cel("bool"), "its precondition")
     person: str = key(TEXT, "what a person confirms in it")
-    agents: tuple[str, ...] = key(TEXTS, "who does it", name="agent")
-    data: Expression | None = key(cel("map"), _DATA)
-    brings: Brings | None = key(struct("brings"), _BRINGS)
-    judges: tuple[str, ...] = key(_JUDGES, _JUDGES_ABOUT)
-    writes: Mapping[str, str | StateChange] = key(PERMITS, PERMITS_ABOUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +141,9 @@ class Gate:
     after: str = key(id_of("phase"), "the phase it guards", required=True)
     when: Expression | None = key(cel("bool"), "only in this case there is such a gate")
     criteria: tuple[Criterion, ...] = key(list_of(struct("criterion")), "all must hold", required=True)
+    shown_by: Expression | None = key(
+        cel("strings"), "files that show what its criteria say: with all of them it rests on no report alone"
+    )
     judged: Expression | None = key(cel("bool"), "until this holds an unmet criterion leaves the gate open")
     allowed: tuple[Template, ...] = key(list_of(TEMPLATE), "phases and actions allowed now")
     forbidden: tuple[tuple[Template, Template], ...] = key(

@@ -35,18 +35,12 @@ _SHORT = {
     "remove-first": StateChange(remove="first"),
     "increment": StateChange(increment=True),
 }
+
 PERMITS = map_of(Shape("either", word(*_SHORT), other=struct("change")))
 PERMITS_ABOUT = "paths of the state that a report of it may change, and how; a * is any key"
 
 
-class StateWriter:
-    """A step whose reports write into the state, as far as `writes` permits."""
-
-    __slots__ = ()
-    writes: Mapping[str, str | StateChange]
-
-    @property
-    def changes(self) -> dict[tuple[str, ...], StateChange]:
-        """The parts of each path that a report may change, to how."""
-        found = {path: _SHORT[how] if isinstance(how, str) else how for path, how in self.writes.items()}
-        return {tuple(path.split(".")): how for path, how in found.items()}
+def changes_of(writes: Mapping[str, str | StateChange]) -> dict[tuple[str, ...], StateChange]:
+    """The parts of each path that a report may change, to how."""
+    found = {path: _SHORT[how] if isinstance(how, str) else how for path, how in writes.items()}
+    return {tuple(path.split(".")): how for path, how in found.items()}

@@ -7,12 +7,15 @@ its data filled in as the example shows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..decision.brings import Delivery, announced_requirements, tasks_to_judge
+from ..decision.brings import Delivery, announced_requirements, missing_files, tasks_to_judge
 from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts
+from ..definition.state_changes import ANY, StateChange
+from ..expressions.queries import dig
 from ..journal.journal import record
 from ..journal.report_forms import blank_form
 from ..result.values import Reportable, Requirement
@@ -33,19 +36,28 @@ def reportable(facts: RunFacts, step: str, tasks: Sequence[str]) -> Reportable:
     example = facts.context.value(declared.data).value if declared and declared.data else None
     # Maps of expressions have no order of their own; an answer has.
     data = _sort_keys(example) if example and isinstance(example, dict) else None
-    brings = declared.brings if declared else None
+    brings, instructions = (declared.brings, declared.instructions) if declared else (None, "")
+    changes = "; ".join(_list_changes(data or {}, declared.changes)) if declared else ""
     unnamed = tuple(_files_not_named_yet(facts, step))
     if brings is None:
-        return Reportable(step, outcomes, data, brings=unnamed)
+        asked = tuple(replace(each, outcomes=outcomes[:1]) for each in unnamed)
+        return Reportable(step, outcomes, data, None, asked, instructions, changes)
     named = [*tasks[:_MOST_TASKS]]
     draft = record(
         kind=RecordKind.REPORT.value, phase=step, outcome=outcomes[0], stage=facts.stage,
         tasks=named, task=named[0] if len(named) == 1 else "", iteration=facts.iteration,
     )  # fmt: skip
     spoken_of = tasks_to_judge(facts, brings, draft)
-    form = blank_form(workflow.reports.read[step], facts.stage, spoken_of) if brings.report else None
+    missing = missing_files(facts, brings, draft)
+    read = workflow.reports.read
+    form = blank_form(read[step], facts.stage, spoken_of, missing) if brings.report else None
     needed = announced_requirements(facts, brings, Delivery(draft, _fill_in(data or {})))
-    return Reportable(step, outcomes, data, form, (*needed, *unnamed))
+    # Its text alone is asked for whatever the report says.
+    asked = tuple(
+        replace(each, outcomes=outcomes if each.kind is RequirementKind.REPORT else outcomes[:1])
+        for each in (*needed, *unnamed)
+    )
+    return Reportable(step, outcomes, data, form, asked, instructions, changes)
 
 
 def _files_not_named_yet(facts: RunFacts, step: str) -> Iterator[Requirement]:
@@ -59,6 +71,28 @@ def _files_not_named_yet(facts: RunFacts, step: str) -> Iterator[Requirement]:
             path = facts.artifact(plan.id).path
             said = f"the files exist that {path} names; the next step shows them once it is written"
             yield Requirement(RequirementKind.FILES, said, met=False)
+
+
+def _list_changes(data: Mapping[str, Any], changes: Mapping[tuple[str, ...], StateChange]) -> Iterator[str]:
+    """What becomes of each list of the state that the example of data has, in words."""
+    for path, change in changes.items():
+        name = ".".join(path)
+        if not isinstance(dig(data, f"stateUpdates.{name}"), list):
+            continue
+        if change.set:
+            yield f"{name} replaces the list that is there"
+        elif change.remove:
+            gone = (
+                "what it leaves out goes"
+                if change.remove == ANY
+                else "only the first may be left out, and goes"
+            )
+            yield f"{name} lists what is left: {gone}"
+        else:
+            changed = f"what is named by its {change.by} is changed" if change.update else ""
+            added = f"what has a new {change.by} is added" if change.update else "what is new is added"
+            said = ", ".join(filter(None, (changed, added if change.append else "", "the rest stays")))
+            yield f"of {name} {said}"
 
 
 def _fill_in(shown: Any) -> Any:

@@ -339,6 +339,11 @@ def _append_stage(run: ExpressionRun, title: str, tasks: list) -> dict:
     return {"edit": "append_stage", "with": [title, tasks]}
 
 
+def _complete_plan(run: ExpressionRun) -> dict:
+    """an edit of the plan: its header says that it is complete, if all of its tasks are"""
+    return {"edit": "complete_plan", "with": []}
+
+
 def _set_status(run: ExpressionRun, task: str, status: str) -> dict:
     """another status of a task"""
     return {"edit": "set_status", "with": [task, status]}
@@ -415,8 +420,9 @@ METHODS = OWN_METHODS | _table(
 )  # fmt: skip
 # Functions of effects: they describe an edit of a plan as a map (seed 004), for the plan's dialect.
 EDITS = _table(
-    check_tasks=_check_tasks, tick_tasks=_tick_tasks, append_stage=_append_stage, set_status=_set_status
-)
+    check_tasks=_check_tasks, tick_tasks=_tick_tasks, append_stage=_append_stage, set_status=_set_status,
+    complete_plan=_complete_plan,
+)  # fmt: skip
 # What an optional value gives where it is absent; the compiler evaluates the other value only then.
 FALLBACKS: Mapping[str, str] = {
     "orValue": "what stands there, else another value",

@@ -47,13 +47,27 @@ class ReportForm:
 
 _BLANK = "<what was looked at, and what it showed>"
 _ROW = "| {} | <criterion> | <met or unmet> | <file and line, or command and output> |"
-BLANKS = (_BLANK, "<task>", "<criterion>", "<met or unmet>", "<cause>", "<the failing tasks")
-# Tasks that have a row of their own in a form.
-_MOST_ROWS = 8
+_REASON = "<why it is not there>"
+BLANKS = (
+    _BLANK,
+    _REASON,
+    "<each other file>",
+    "<task>",
+    "<criterion>",
+    "<met or unmet>",
+    "<cause>",
+    "<the failing tasks",
+)
+# Tasks that have a row of their own in a form, and characters that all such rows have at most: a form has to
+# fit whole into an answer. So have the files.
+_MOST_ROWS, _ROOM = 8, 800
 
 
-def blank_form(form: ReportForm, stage: str, tasks: Sequence[str] = ()) -> str:
-    """The text of a report with blanks to fill in, about some tasks; as it is it says nothing."""
+def blank_form(form: ReportForm, stage: str, tasks: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The text of a report with blanks to fill in, about some tasks; as it is it says nothing.
+
+    `missing` are files of which it says why they are not there.
+    """
     heading = next(iter(form.headings), form.phase)
     lines = [f"# {heading}", ""]
     lines += [f"**{form.stage}**: {stage}"] if form.stage and stage else []
@@ -61,15 +75,30 @@ def blank_form(form: ReportForm, stage: str, tasks: Sequence[str] = ()) -> str:
     words = " or ".join(word.upper() for word in form.outcomes)
     lines += [f"**{form.outcome[0]}**: <{words}>"] if form.outcome else []
     lines += ["", _BLANK, ""]
-    names = [*tasks[:_MOST_ROWS], *(["<task>"] if len(tasks) > _MOST_ROWS or not tasks else [])]
+    names = _rows(tasks, len(_ROW), "<task>") if tasks else ["<task>"]
     if form.outcome:
         rows = [_ROW.format(name) for name in names]
         lines += ["| Task | Criterion | Status | Evidence |", "|---|---|---|---|", *rows, ""]
     elif tasks:
         lines += [*(f"- {name}: <cause>" for name in names), ""]
+    if missing:
+        files = _rows(missing, len(_REASON), "<each other file>")
+        lines += ["Files that are not there:", "", *(f"- {name}: {_REASON}" for name in files), ""]
     if form.tasks:
         lines += [f"### {form.tasks}", "", "<the failing tasks, as [01, 02]>", ""]
     return "\n".join(lines)
+
+
+def _rows(names: Sequence[str], frame: int, other: str) -> list[str]:
+    """The names that have a row, each `frame` characters longer than its name, and `other` for more."""
+    rows: list[str] = []
+    room = _ROOM
+    for name in names[:_MOST_ROWS]:
+        room -= len(name) + frame
+        if room < 0:
+            break
+        rows.append(name)
+    return rows if len(rows) == len(names) else [*rows, other]
 
 
 class Statement(NamedTuple):

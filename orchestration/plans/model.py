@@ -338,6 +338,7 @@ class PlanEdit(StrEnum):
     TICK_TASKS = "tick_tasks"
     SET_STATUS = "set_status"
     APPEND_STAGE = "append_stage"
+    COMPLETE_PLAN = "complete_plan"
 
 
 class FileParts(NamedTuple):

@@ -95,12 +95,14 @@ class Requirement:
     """A thing that a report has to come with: what it is in words, and the files that it is about.
 
     `met` says whether it is there; None where only the report itself, or a comparison with it, shows that.
+    `outcomes` are those of a report that is refused without it.
     """
 
     kind: RequirementKind
     text: str
     paths: tuple[str, ...] = ()
     met: bool | None = None
+    outcomes: tuple[str, ...] = ()
 
     @property
     def phrase(self) -> str:
@@ -116,7 +118,9 @@ class Reportable:
 
     `data` is an example of what it carries, made of how the run stands; None where it carries nothing. `form`
     is the text that it has to come with, with blanks to fill in; None where it needs none. `brings` is all
-    that a report with the good outcome is refused without.
+    that a report with the good outcome is refused without. `instructions` say what to read, decide and write
+    in the step, `list_changes` what becomes of the lists of the state that its data has; "" where there is
+    nothing to be said.
     """
 
     step: str
@@ -124,6 +128,8 @@ class Reportable:
     data: Mapping[str, Any] | None = None
     form: str | None = None
     brings: tuple[Requirement, ...] = ()
+    instructions: str = ""
+    list_changes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +213,8 @@ class GateState:
     """A gate after a phase. `in_force`: the run is in that phase, so it allows and forbids.
 
     `basis` is the weakest of its criteria's, DECIDED where it is waived. `reported_by` are those who reported
-    what it rests on, `reported_in` the files that hold the reports. `checks` are those that its criteria ask.
+    what it rests on, `reported_in` the files that hold the reports or show it. `checks` are those that its
+    criteria ask.
     """
 
     id: str

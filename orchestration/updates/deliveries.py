@@ -9,6 +9,7 @@ from ..decision.brings import (
     Delivery,
     delivery_files,
     file_digests,
+    missing_files,
     tasks_to_judge,
     unmet_requirements,
 )
@@ -57,8 +58,10 @@ def filed_text(text: str) -> str:
 def _refusal(facts: RunFacts, form: ReportForm, why: str) -> CommandRefused:
     draft = record(kind=RecordKind.REPORT.value, phase=form.phase, stage=facts.stage)
     declared = step_of(facts.workflow, form.phase)
-    tasks = tasks_to_judge(facts, declared.brings, draft) if declared and declared.brings else []
-    return ReportTextRefused(f"nothing was recorded: {why}", blank_form(form, facts.stage, tasks))
+    brings = declared.brings if declared else None
+    tasks = tasks_to_judge(facts, brings, draft) if brings else []
+    missing = missing_files(facts, brings, draft) if brings else []
+    return ReportTextRefused(f"nothing was recorded: {why}", blank_form(form, facts.stage, tasks, missing))
 
 
 def _path(facts: RunFacts, step: str, text: str) -> str:
@@ -87,7 +90,7 @@ def check_delivery(
     said = f"{entry['phase']} {entry['outcome']} needs that {'; '.join(each.phrase for each in needed)}"
     if any(each.kind.is_of_change for each in needed):
         return said
-    if any(each.kind is RequirementKind.REPORT for each in needed):
+    if any(each.kind in (RequirementKind.REPORT, RequirementKind.MISSING) for each in needed):
         raise _refusal(facts, facts.workflow.reports.read[str(entry["phase"])], said)
     if needed:
         raise CommandRefused(f"nothing was recorded: {said}")

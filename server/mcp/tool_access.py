@@ -18,7 +18,7 @@ from ...orchestration.plans.schedule import resolve
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
-from ...tools.assistant.access import Outcome, RootRuns, ToolRefused, select_run
+from ...tools.assistant.access import ActResult, Outcome, RootRuns, ToolRefused, select_run
 from ...tools.assistant.headers import short_run
 from ...tools.assistant.tools import MOST_WAIT_S
 from ..checks.changed_lines import ChangedLines
@@ -203,12 +203,13 @@ class CallAccess:
             run, done = await self.engine.start(Path(place.root), workflow, name, title, who)
         return self.engine.board(Path(place.root)).runs.get(run, done.evaluation)
 
-    async def act(self, run: Evaluation, act: Command, token: int | str | None) -> Evaluation:
+    async def act(self, run: Evaluation, act: Command, token: int | str | None) -> ActResult:
         own = self._tokens(run, act.actor, token if isinstance(token, str) else "")
         seq = token if isinstance(token, int) else None
         held = HeldClaims(own, seq, named=token is not None)
         with refusals():
-            after = (await self.engine.act(Path(run.root), run.run, act, claims=held)).evaluation
+            done = await self.engine.act(Path(run.root), run.run, act, claims=held)
+            after = done.evaluation
             if act.kind == "report" and after.plan and own:
                 # The claims on tasks that were reported are over.
                 reported = {resolve(after.plan.plan, task) for task in act.tasks}
@@ -221,7 +222,7 @@ class CallAccess:
                     )
                 if mine:
                     await self.again(run, CLAIMS)
-        return self._current(run)
+        return ActResult(self._current(run), done.commit.records)
 
     def _tokens(self, run: Evaluation, who: str, named: str) -> tuple[str, ...]:
         """The tokens of the claims that somebody has by this connection, and the one that the call names."""

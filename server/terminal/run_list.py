@@ -73,7 +73,9 @@ class RunList:
         self._order = [
             row
             for rank, root, run, row in ranked
-            if is_shown(f"{root}/{run}\n{row.title}\n{row.workflow}\n{row.phase}", rank, states, words)
+            if is_shown(
+                f"{root}/{run}\n{row.title}\n{row.workflow}\n{row.phase}", rank, row.status, states, words
+            )
         ]
         if self._key is not None and all((row.root, row.run) != self._key for row in self._order):
             self._key = None

@@ -285,6 +285,8 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
     call += " --task ID" if e.suggestion.tasks else ""
     call += " --report FILE" if first.form else ""
     call += " --data FILE" if first.data else ""
+    if first.instructions:
+        yield [Part(f"  how: {plain(first.instructions, 1_000)}", "dim")]
     yield [Part("  report: "), Part(call, COMMAND)]
     if others:
         yield [
@@ -297,6 +299,8 @@ def _report_hint(e: Evaluation, where: Sequence[str]) -> Iterator[Line]:
         yield [Part(f"    {plain(best, 40)} needs that {plain(needed.phrase, 600)}"), met]
     if first.data:
         yield from _data_example(first.data)
+    if first.list_changes:
+        yield [Part(f"    of its lists: {plain(first.list_changes, 600)}", "dim")]
     if first.form:
         yield [Part("    the FILE of --report (- for standard input) is this, filled in:", "dim")]
         yield from _verbatim(first.form)

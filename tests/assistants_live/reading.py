@@ -104,7 +104,7 @@ _REPORT = re.compile(
     r'^when it is done: report\(step=("(?:[^"\\]|\\.)*"), outcome=("(?:[^"\\]|\\.)*")(.*)\)$', re.M
 )
 _DATA = re.compile(r"^its data, for example \(fill in what is true\): (.*)$", re.M)
-_FORM = re.compile(r"^its summary is the text of the report, filled in: (.*)$", re.M)
+_FORM = re.compile(r"^its summary is, with every outcome, the text of the report, filled in: (.*)$", re.M)
 _NEED = re.compile(r'^\S+ needs that "(.*)"( \(so it is\))?$', re.M)
 _FILE = re.compile(
     r"^(?:write|revise) (.+?)(?: \(any files below\))?(?: \(schema .*?\))?(?:, like (\".*\"))?$", re.M

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
-from ...orchestration.journal.journal import Claim
+from ...orchestration.journal.journal import Claim, Record
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
@@ -34,6 +34,13 @@ class RootRuns(NamedTuple):
     runs: Mapping[str, Evaluation]
     totals: RootTotals
     note: str = ""
+
+
+class ActResult(NamedTuple):
+    """A run after a command, and the records that were written for it."""
+
+    run: Evaluation
+    records: Sequence[Record]
 
 
 class Access(Protocol):
@@ -74,7 +81,7 @@ class Access(Protocol):
         """Start a run of that name; how it stands."""
         ...
 
-    async def act(self, run: Evaluation, act: Command, token: int | str | None) -> Evaluation:
+    async def act(self, run: Evaluation, act: Command, token: int | str | None) -> ActResult:
         """Carry an act out, under the claim of that number or token; how the run stands then.
 
         Raises AlreadyDone for a report that is not needed.

@@ -57,13 +57,16 @@ class AnswerBuilder:
 
     def put(self, name: str, value: Any, *lines: str) -> None:
         """A value under a dotted name, and its lines where they fit; a value that does not is noted."""
-        cost = size(value) + len(name) + 10
-        if cost > self._data_room:
+        if not self.has_room(name, value):
             self._left_out.append(name)
         else:
-            self._data_room -= cost
+            self._data_room -= size(value) + len(name) + 10
             self._place(name, value)
             self.say(*lines)
+
+    def has_room(self, name: str, value: Any) -> bool:
+        """True if `put` would take the value."""
+        return size(value) + len(name) + 10 <= self._data_room
 
     def fill(self, name: str, items: Iterable[tuple[Any, str]], start: int = 0, total: int = 0) -> None:
         """As many items as fit, each with its line. Where some of `total` are left, `next` says at which one

@@ -33,10 +33,15 @@ from .headers import head_of, progress_words
 from .questions import DECIDES, how_to_decide, question_entry
 
 _DATA, _DATA_TEXT, _EXAMPLE, _TASK_TEXT = 900, 500, 900, 900
+_FORM = 1_800
+"""Characters of a report's form that an answer has room for: one is shown whole, or named as left out."""
 _REPORTS, _BATCHES, _ERRORS, _FIXES = 3, 4, 3, 2
-_REQUIREMENTS, _LEFT_OUT = 6, 40
+_REQUIREMENTS, _LEFT_OUT, _INSTRUCTIONS = 6, 40, 600
 _AWAITING = (RunStatus.WAITING_HUMAN, RunStatus.BLOCKED)
-FORM_IS = "its summary is the text of the report, filled in"
+FORM_IS = "its summary is, with every outcome, the text of the report, filled in"
+FORM_ELSEWHERE = (
+    "its summary is the text of a report, whose form is too long here: report without one to be shown it"
+)
 DATA_IS = "its data, for example (fill in what is true)"
 NOT_REPORTED = (
     "no report of it counts yet: read what the run's files say of it, do it, write what is named here, "
@@ -47,14 +52,18 @@ _REPORT = {
     "step": 60,
     "outcomes": (6, 40),
     "data": lambda data: shrunk(data, _DATA) if data else None,
-    "form": lambda form: lines_of(form, _EXAMPLE) if form else None,
-    "brings": (_REQUIREMENTS, {"kind": 0, "text": 240, "paths": (5, 120), "met": 0}),
+    "form": lambda form: whole_form(form) if form else None,
+    "brings": (_REQUIREMENTS, {"kind": 0, "text": 240, "paths": (5, 120), "met": 0, "outcomes": (6, 40)}),
+    "instructions": _INSTRUCTIONS,
+    "list_changes": 300,
 }
 # Of steps that may be reported besides, where there is no room for all of them.
 _BRIEF_REPORT = {
     "step": 60, "outcomes": (6, 40), "data": lambda _: None, "form": lambda _: None, "brings": (0, 0),
+    "instructions": lambda _: "", "list_changes": lambda _: "",
 }  # fmt: skip
 _REPORTS_ROOM = 2_000
+NO_TEXTS: Mapping[str, str] = {}
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
 _GATES = _CHECKS = 4
 _CLAIMS, _FORBIDDEN = 4, 8
@@ -68,15 +77,15 @@ def next_step(
     start: int = 0,
     claim: Claim | None = None,
     token: str = "",
-    text: str = "",
+    texts: Mapping[str, str] = NO_TEXTS,
     recorded: str = "",
     note: str = "",
 ) -> Answer:
     """The next step of a run, why, and all that is needed to do it.
 
-    `claim` is the task that was just claimed, `token` what the caller has to keep of it, `text` what its file
-    (or that of the first task) says, `recorded` what was just recorded, `note` a sentence to be told. `start`
-    is the first ready task shown.
+    `claim` is the task that was just claimed, `token` what the caller has to keep of it, `texts` what the
+    files of the tasks at hand say, by their ids, the first one first, `recorded` what was just recorded,
+    `note` a sentence to be told. `start` is the first ready task shown.
     """
     head, line = head_of(evaluation)
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
@@ -103,13 +112,13 @@ def next_step(
     _produce(builder, evaluation.suggestion)
     _tasks(builder, evaluation, start, claim)
     _notes(builder, evaluation)
-    if text:
-        builder.put("taskText", lines_of(text, _TASK_TEXT))
+    _first_text(builder, texts, 1 if claim else len(evaluation.suggestion.tasks))
     _order(builder, evaluation)
     _restrictions(builder, evaluation)
     _grounds(builder, evaluation)
     _checks(builder, evaluation)
     _because(builder, evaluation)
+    _more_texts(builder, texts)
     return builder.answer()
 
 
@@ -124,6 +133,12 @@ def lines_of(text: str, limit: int) -> str:
         out.append(shown)
         room -= len(json.dumps(shown, ensure_ascii=False)) + 1
     return "\n".join(out)
+
+
+def whole_form(form: str) -> str | None:
+    """The form of a report's text, safe to show; None where that is too long: half a form is none."""
+    shown = "\n".join(plain(line, _FORM) for line in form.splitlines())
+    return shown if size(shown) <= _FORM else None
 
 
 def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
@@ -142,7 +157,10 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     builder.put("suggestion.agents", agents)
     reason = plain(suggestion.reason, 300)
     builder.put("suggestion.reason", reason, f"because {quote(reason, 300)}")
-    if reason.endswith(" is to be done"):
+    instructions = suggestion.reports[0].instructions if suggestion.reports else ""
+    if instructions:
+        builder.say(f"how: {quote(instructions, _INSTRUCTIONS)}")
+    elif reason.endswith(" is to be done"):
         builder.caution(NOT_REPORTED)
     if phase and phase.checks:
         checks = excerpt(phase.checks, (6, 80))
@@ -184,11 +202,13 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
         shown[1:] = excerpt(others, (_REPORTS, _BRIEF_REPORT))
     builder.caution(line)
     builder.put("suggestion.reports", shown)
-    if first.form:
-        form = json.dumps(lines_of(first.form, _EXAMPLE), ensure_ascii=False)
-        builder.put("form", FORM_IS, f"{FORM_IS}: {form}")
+    if first.form and (form := whole_form(first.form)):
+        builder.put("form", FORM_IS, f"{FORM_IS}: {json.dumps(form, ensure_ascii=False)}")
+    elif first.form:
+        builder.caution(FORM_ELSEWHERE)
     if first.data:
         _data(builder, first.data)
+        builder.say(f"of its lists: {plain(first.list_changes, 300)}" if first.list_changes else "")
     _brings(builder, first)
     if others:
         builder.say(f"also in turn: {', '.join(plain(each.step, 60) for each in others)}")
@@ -249,6 +269,25 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
 
     if board and ready:
         builder.fill("tasks", entries(board), start, len(ready))
+
+
+def _first_text(builder: AnswerBuilder, texts: Mapping[str, str], tasks: int) -> None:
+    """The text of the first task, and whose it is; where those of the others stand."""
+    for task, text in islice(texts.items(), 1):
+        builder.put("taskText", lines_of(text, _TASK_TEXT))
+        if tasks > 1:
+            own = "what a task asks for stands in the file at its path"
+            builder.caution(f"{own}; taskText is that of {plain(task, 60)}")
+
+
+def _more_texts(builder: AnswerBuilder, texts: Mapping[str, str]) -> None:
+    """The texts of the other tasks, as many as there is room for."""
+    shown = ({"id": plain(task, 60), "text": lines_of(text, _TASK_TEXT)} for task, text in texts.items())
+    others = [*islice(shown, 1, None)]
+    while others and not builder.has_room("moreTaskTexts", others):
+        others.pop()
+    if others:
+        builder.put("moreTaskTexts", others)
 
 
 def claims_words(claims: Sequence[Claim]) -> str:

@@ -146,12 +146,12 @@ def gates(e: Evaluation, gate: str = "", start: int = 0, outcomes: Sequence[Outc
     _require_gate(e, gate)
     names = [each.id for each in e.gates]
     head, line = head_of(e)
-    shut = [plain(each.id, 40) for each in e.gates if each.shut and each.in_force]
+    shut = [f"{plain(each.id, 40)} ({each.status})" for each in e.gates if each.shut and each.in_force]
     if shut:
         more = f" and {len(shut) - _SHUT_NAMED} more" if len(shut) > _SHUT_NAMED else ""
-        summary = f"shut: {', '.join(shut[:_SHUT_NAMED])}{more}"
+        summary = f"not passed, so it holds the run back: {', '.join(shut[:_SHUT_NAMED])}{more}"
     else:
-        summary = "no gate in force is shut" if names else "no gates"
+        summary = "no gate in force holds the run back" if names else "no gates"
     builder = AnswerBuilder(head | {"currentPhase": optional(e.current_phase, 60)}, line)
     builder.put("summary", summary, summary)
     if outcomes is None:

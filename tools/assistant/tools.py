@@ -35,7 +35,7 @@ CLAIM_S = 3600
 """A claim made with the next step lasts so many seconds; asking again renews it."""
 MOST_WAIT_S = 50
 """Clients give a call up after a minute."""
-_MOST_TASKS = 200
+_MOST_TASKS, _MOST_TEXTS = 200, 4
 START = "start"
 """The step of `report` that makes a new run."""
 
@@ -144,15 +144,15 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
 async def _next_step_answer(
     access: Access, run: Evaluation, claim: Claim | None = None, **more: Any
 ) -> Answer:
-    """The next step, with the text of the one task that is to be done first, and what its report needs."""
+    """The next step, with the texts of the tasks that are to be done first, and what its report needs."""
     run = await access.with_changed_lines(run)
     if claim:
         reports = await access.ask(run, partial(reports_of_task, task=claim.task))
         run = replace(run, suggestion=replace(run.suggestion, reports=reports))
-    ready = [claim.task] if claim else run.suggestion.tasks
-    task = run.plan.task(ready[0]) if run.plan and ready else None
-    text = await access.text(run, task.path) if task and task.path else ""
-    return next_step_of(run, text=text, claim=claim, **more)
+    ready = [claim.task] if claim else run.suggestion.tasks[:_MOST_TEXTS]
+    tasks = [task for task in map(run.plan.task, ready) if task and task.path] if run.plan else []
+    texts = {task.id: text for task in tasks if (text := await access.text(run, task.path))}
+    return next_step_of(run, texts=texts, claim=claim, **more)
 
 
 def reports_of_task(steps: EvaluationTrace, task: str) -> tuple[Reportable, ...]:
@@ -197,12 +197,12 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
         actor=access.who(asked_for.agent), channel="mcp", request=asked_for.request_id,
     )  # fmt: skip
     try:
-        after = await access.act(run, wanted, asked_for.token)
+        after, records = await access.act(run, wanted, asked_for.token)
     except AlreadyDone as why:
         note = f"nothing to record: {plain(str(why), 400)}"
         return await _next_step_answer(access, await access.again(run), note=note)
     return await _next_step_answer(
-        access, after, recorded=report_words(asked_for.step, asked_for.outcome, after)
+        access, after, recorded=report_words(asked_for.step, asked_for.outcome, after, records)
     )
 
 
@@ -228,7 +228,7 @@ async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     if asked_for.ask:
         who = access.who(asked_for.agent)
         wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
-        run = await access.act(run, wanted, None)
+        run = (await access.act(run, wanted, None)).run
     return open_questions(*head_of(run), [run], asked_for.start)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from ..model import Dialect, PlanEdit
-from .edits import append_stage, check_tasks, new_task_files, new_tasks, set_status, sync_summaries
+from .edits import (
+    append_stage,
+    check_tasks,
+    complete_plan,
+    new_task_files,
+    new_tasks,
+    set_status,
+    sync_summaries,
+)
 from .reader import read
 from .rows import MARKS, TASK_COLUMNS
 from .task_file import draft_task, read_task
@@ -23,6 +31,7 @@ DIALECT = Dialect(
         PlanEdit.CHECK_TASKS: check_tasks,
         PlanEdit.SET_STATUS: set_status,
         PlanEdit.APPEND_STAGE: append_stage,
+        PlanEdit.COMPLETE_PLAN: complete_plan,
     },
     new_files={PlanEdit.APPEND_STAGE: new_task_files},
     sync_summaries=sync_summaries,

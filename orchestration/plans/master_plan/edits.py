@@ -87,7 +87,17 @@ def sync_summaries(text: str) -> str:
         if document.lines[problem.span.line][problem.span.column : problem.span.end_column].isdecimal()
     ]
     reopens = plan.status.lower().startswith("complete") and done < len(plan.tasks)
-    return apply_edits(text, [*replacements, *(_reopen_header(document) if reopens else ())])
+    return apply_edits(
+        text, [*replacements, *(_header_changes(document, "complete", "In Progress", "~") if reopens else ())]
+    )
+
+
+def complete_plan(text: str) -> str:
+    """The plan with a header that says complete, where it has a Status; of one with open tasks as it is."""
+    plan, document = _plan(text), markdown.read(text, rescue=True)
+    if plan.status.lower().startswith("complete") or not all(task.done for task in plan.tasks):
+        return text
+    return apply_edits(text, [*_header_changes(document, "", "Complete", "x")])
 
 
 def append_stage(text: str, title: str, tasks: Sequence[Mapping[str, object]]) -> str:
@@ -219,28 +229,28 @@ def _totals(document: MarkdownDocument, plan: Plan, done: int, total: int) -> It
             yield Replacement(field.span_in_value(*percent.span()), share)
     was_complete = all(task.done for task in plan.tasks) and plan.status.lower().startswith("complete")
     if was_complete and done < total:
-        yield from _reopen_header(document)
+        yield from _header_changes(document, "complete", "In Progress", "~")
 
 
-def _reopen_header(document: MarkdownDocument) -> Iterator[Replacement]:
-    """The header's Status in progress instead of complete.
+def _header_changes(document: MarkdownDocument, before: str, word: str, mark: str) -> Iterator[Replacement]:
+    """The header's Status with another word, where it says the one `before` ("" is any).
 
-    The tick moves to the box of "In Progress"; where there is none, the words change.
+    The tick moves to the box of the word; where there is none, the words change.
     """
     fields = header_fields(document, markdown.fields(document))
-    complete = (f for f in fields if f.key.lower() == "status" and "complete" in f.value.lower())
-    field = next(complete, None)
+    named = (f for f in fields if f.key.lower() == "status" and before in f.value.lower())
+    field = next(named, None)
     if field is None:
         return
     boxes = list(RADIO.finditer(field.value))
     ticked = [box for box in boxes if box[1].strip()]
-    other = next((box for box in boxes if "progress" in box[2].lower()), None)
+    other = next((box for box in boxes if word.lower() in box[2].lower()), None)
     if not boxes:
-        yield Replacement(field.value_span, "In Progress")
+        yield Replacement(field.value_span, word)
     elif other is None or not ticked:
         box = ticked[0] if len(ticked) == 1 else boxes[0]
         end = box.start(2) + len(box[2].rstrip())
-        yield Replacement(field.span_in_value(box.start(), end), "[~] In Progress")
+        yield Replacement(field.span_in_value(box.start(), end), f"[{mark}] {word}")
     else:
         yield from (Replacement(field.span_in_value(*box.span(1)), " ") for box in ticked if box is not other)
         yield Replacement(field.span_in_value(*other.span(1)), "x")

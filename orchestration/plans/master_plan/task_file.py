@@ -166,8 +166,8 @@ def draft_task_files(
     """file -> text of each new task, with what is known filled in.
 
     `reported` are what a report says of the first of them, in that order. Read are `depends_on`, `files`,
-    `acceptance` (lists of text), `requires_ux_dx_review`, `priority` and `effort`. A test task that nobody
-    described depends on all the others.
+    `steps`, `tests`, `acceptance` (lists of text), `requires_ux_dx_review`, `priority` and `effort`. A test
+    task that nobody described depends on all the others.
     """
     others = [task.id for task in tasks if not task.is_test]
     known = [*reported, *[{"depends_on": others}] * (len(tasks) - len(reported))]
@@ -189,12 +189,14 @@ def _task_lines(feature: str, task: NewTask, known: Mapping[str, object]) -> Ite
     yield f"- **Effort**: {_text(known.get('effort')) or 'S'}"
     yield f"- **Requires UX/DX Review**: {'true' if known.get('requires_ux_dx_review') else 'false'}"
     files = [f"| `{file.replace('|', '')}` | Modify | {_OPEN} |" for file in _texts(known.get("files"))]
+    steps = [f"{number}. {text}" for number, text in enumerate(_texts(known.get("steps")), 1)]
+    tests = [f"- {text}" for text in _texts(known.get("tests"))]
     acceptance = _texts(known.get("acceptance")) or [f"{task.title}: done and tested"]
     for title, lines in (
         ("Objective", [task.description]),
-        ("Implementation Steps", [_OPEN]),
+        ("Implementation Steps", steps or [_OPEN]),
         ("Files to Change", ["| File | Action | Changes |", "|---|---|---|", *files] if files else [_OPEN]),
-        ("Tests", [_OPEN]),
+        ("Tests", tests or [_OPEN]),
         ("Acceptance Criteria", [f"- [ ] {text}" for text in acceptance]),
     ):
         yield from ("", f"## {title}", "", *lines)

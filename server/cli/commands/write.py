@@ -92,7 +92,9 @@ def report(options: Namespace) -> PreparedWrite:
     )  # fmt: skip
 
     def text(done: apply.CommandResult) -> str:
-        return f"recorded: {report_words(options.step, options.outcome, done.evaluation)}"
+        return (
+            f"recorded: {report_words(options.step, options.outcome, done.evaluation, done.commit.records)}"
+        )
 
     files = [path_here(Path(path)) for path in (options.report, options.data) if path]
     return _prepare(options, wanted, text, held)._replace(files=files)

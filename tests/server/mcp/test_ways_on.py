@@ -148,6 +148,71 @@ def test_commands_become_tools_and_what_only_a_person_can_type_says_so() -> None
     assert as_tools("phasekeeper next") == "phasekeeper next"
 
 
+# ---- what is said of a step -------------------------------------------------------------------
+
+
+@eras
+@async_test
+async def test_a_fresh_loop_says_in_data_and_text_how_its_first_step_is_done(root: Path, era: str) -> None:
+    async with rig() as r, r.client(root, era) as client:
+        said = {"step": "start", "outcome": "ok", "workflow": "phase-loop", "name": "import"}
+        begun = await call(client, "report", **said, summary="Import the old catalogue")
+        [due] = begun["suggestion"]["reports"]
+        assert "report that as stateUpdates.classification" in due["instructions"]
+        assert f'\nhow: "{due["instructions"]}"\n' in await text(client, "next_step")
+
+
+@async_test
+async def test_the_text_of_each_task_that_can_be_done_now_is_given_or_its_file_named(root: Path) -> None:
+    root = root / "demo"
+    copy_examples(root)
+    async with rig() as r, r.client(root) as client:
+        data = await call(client, "next_step", run="reading-lists")
+        first, second = data["tasks"]
+        assert data["taskText"].startswith("# 03. ")
+        given = [each["id"] for each in data.get("moreTaskTexts", ())]
+        assert given == [second["id"]] or second["path"].endswith("04-export.md")
+        whose = f"what a task asks for stands in the file at its path; taskText is that of {first['id']}"
+        assert whose in data["words"]
+
+
+@async_test
+async def test_the_texts_of_further_tasks_are_given_where_there_is_room(root: Path) -> None:
+    plan(root, "shelves", 3, done=1)
+    async with rig() as r, r.client(root) as client:
+        data = await call(client, "next_step")
+        first, second = data["tasks"]
+        [more] = data["moreTaskTexts"]
+        assert (more["id"], more["text"] != data["taskText"]) == (second["id"], True)
+        claimed = await call(client, "next_step", claim=True)
+        assert claimed["claim"]["task"] == first["id"]
+        assert "moreTaskTexts" not in claimed
+        assert not [word for word in claimed["words"] if "taskText" in word]
+
+
+@async_test
+async def test_gates_that_hold_the_run_back_are_named_with_the_status_that_they_have(root: Path) -> None:
+    root = root / "demo"
+    copy_examples(root)
+    async with rig() as r, r.client(root) as client:
+        data = await call(client, "check_gate", run="reading-lists")
+        [gate] = [each for each in data["gates"] if each["inForce"] and each["status"] in ("open", "failed")]
+        assert data["summary"] == f"not passed, so it holds the run back: {gate['id']} ({gate['status']})"
+
+
+@async_test
+async def test_a_filter_for_what_is_active_hides_no_run_with_an_error(root: Path) -> None:
+    root = root / "demo"
+    copy_examples(root)
+    async with rig() as r, r.client(root) as client:
+        runs = (await call(client, "status"))["runs"]
+        active = {each["run"] for each in runs if each["status"] == "active"}
+        found = {each["run"] for each in (await call(client, "status", filter="@active"))["runs"]}
+        failed = {each["run"] for each in (await call(client, "status", filter="@failed"))["runs"]}
+        assert found == active
+        assert active & failed
+
+
 # ---- questions and waiting --------------------------------------------------------------------
 
 

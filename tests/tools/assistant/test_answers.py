@@ -110,7 +110,8 @@ QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 def test_every_answer_about_a_run_fits_whatever_it_says(e: Evaluation, said: str) -> None:
     claim = Claim(said, said, said, 7)
     fits(next_step(e))
-    fits(next_step(e, start=3, claim=claim, text=said * 3, recorded=plain(said), note=plain(said)))
+    texts = {"01": said * 3, said: said}
+    fits(next_step(e, start=3, claim=claim, texts=texts, recorded=plain(said), note=plain(said)))
     fits(gates(e))
     fits(permission(e, Permission(said, False, said, said)))
     fits(open_questions(*head_of(e), [e]))

@@ -96,13 +96,16 @@ export interface Reportable {
   } | null;
   form: string | null;
   brings: Requirement[];
+  instructions: string;
+  listChanges: string;
 }
 export interface Requirement {
-  kind: "report" | "data" | "files" | "absent" | "named" | "holds" | "checks" | "changed" | "differs";
+  kind: "report" | "data" | "files" | "absent" | "missing" | "named" | "holds" | "checks" | "changed" | "differs";
   text: string;
   phrase: string;
   paths: string[];
   met: boolean | null;
+  outcomes: string[];
 }
 export interface Gate {
   id: string;
