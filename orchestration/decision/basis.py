@@ -74,8 +74,8 @@ class BasisCollector:
         grounds = self._with_names(weakest(criteria), gate.after)
         shown_by = self.workflow.gates[gate.id].shown_by
         if shown_by and grounds.basis is Basis.REPORTED and gate.status is GateStatus.PASSED:
-            files = self._files_there(shown_by)
-            return Grounds(Basis.RECORDED, files=files) if files else grounds
+            # Whoever reported wrote them, in words that nothing here reads.
+            grounds = grounds._replace(files=self._files_there(shown_by) or grounds.files)
         return grounds
 
     def _files_there(self, wanted: Expression) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ class Gate:
     when: Expression | None = key(cel("bool"), "only in this case there is such a gate")
     criteria: tuple[Criterion, ...] = key(list_of(struct("criterion")), "all must hold", required=True)
     shown_by: Expression | None = key(
-        cel("strings"), "files that show what its criteria say: with all of them it rests on no report alone"
+        cel("strings"), "files in which whoever reports writes down what was seen; it names them"
     )
     judged: Expression | None = key(cel("bool"), "until this holds an unmet criterion leaves the gate open")
     allowed: tuple[Template, ...] = key(list_of(TEMPLATE), "phases and actions allowed now")

@@ -80,13 +80,9 @@ def basis_phrase(
 ) -> str:
     """The ground of a verdict, to stand behind it: "as codex reported; no file shows it".
 
-    Of what is reported, `actors` are those who did, `files` the paths of those that hold the report; of what
-    is recorded they are the files that show it, where those are known.
+    Of what is reported, `actors` are those who did, `files` the paths of those that hold the report.
     `partly`: something stronger shows a part of the verdict.
     """
-    if basis is Basis.RECORDED and files:
-        names = _enumerate([path.rsplit("/", 1)[-1] for path in files])
-        return f"as {names} {'says' if len(files) == 1 else 'say'}"
     if basis is not Basis.REPORTED:
         return _BASES[basis] if basis else "on nothing that was read"
     said = f"as {_enumerate(actors)} reported" if actors else "as reported"

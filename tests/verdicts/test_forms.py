@@ -140,22 +140,22 @@ def iteration(run: Run) -> GateState:
     return next(gate for gate in run.evaluation.gates if gate.id == "iteration")
 
 
-def test_a_pass_rests_on_the_file_of_its_gates_while_that_is_there() -> None:
+def test_a_pass_names_the_file_of_its_gates_while_that_is_there() -> None:
     run = loop("quality", gates=GATES, iteration=1)
     run.write("gates/pass-1.md", "lint: 0 errors\n")
     run.report("quality", "ok", data={"stateUpdates": {"gates": {"lint": {"status": "passed"}}}})
     run.report("checkpoint", "ok")
     path = f"{run.at}/gates/pass-1.md"
     gate = iteration(run)
-    assert (gate.status, gate.basis, gate.reported_in) == ("passed", "recorded", (path,))
-    assert gate.rests_on == "as pass-1.md says"
+    assert (gate.status, gate.basis, gate.reported_in) == ("passed", "reported", (path,))
+    assert gate.rests_on == "as codex reported in pass-1.md; no other file shows it"
     gone = iteration(run.copy().remove("gates/pass-1.md"))
     assert (gone.basis, gone.rests_on) == ("reported", "as codex reported; no file shows it")
-    assert iteration(run.copy().write("gates/pass-1.md", " \n")).basis == "reported"
+    assert iteration(run.copy().write("gates/pass-1.md", " \n")).reported_in == ()
 
 
 def test_a_gate_that_is_not_passed_rests_on_no_file() -> None:
     run = loop("quality", gates=GATES, iteration=1).write("gates/pass-1.md", "lint: 1 error\n")
     run.report("quality", "ok", data={"stateUpdates": {"gates": {"lint": {"status": "failed"}}}})
-    assert iteration(run).basis != "recorded"
+    assert iteration(run).reported_in == ()
     assert json.loads(run.files[f"{run.at}/loop.state.json"])["gates"]["lint"]["status"] == "failed"
