@@ -50,6 +50,20 @@ person: adopts
 
 master-plan
 edit: all marks
+report: 4b fail
+person: moves on to 4c
+file: F2 complete 02
+report: 5a pass
+person: moves on to 6
+person: adopts
+file: 4a complete 01
+person: moves on to 4c
+file: 5a fail
+file: 4a complete 01
+report: 6 ok
+
+master-plan
+edit: all marks
 person: adopts
 report: 5a pass
 report: 4b fail 02

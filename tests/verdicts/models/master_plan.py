@@ -192,11 +192,7 @@ class Truth:
         # What nobody approved is shown as it lies there, and waits for a person.
         if self.is_approved and gates["2"].status == "passed" and len(unpassed) == len(STAGES):
             yield "gate 2 passed without a quality gate that passed"
-        # A failure that was filed out of turn is told at its place, and counts as soon as its turn comes.
-        is_told = any(found.code == "report-out-of-turn" for found in evaluation.findings)
-        is_to_come = is_told and evaluation.status == "waiting_human"
-        is_reached = gates["6"].status != "not-reached" and gates["5"].status == "passed"
-        if is_reached and not (self.is_validated or is_to_come):
+        if gates["6"].status != "not-reached" and gates["5"].status == "passed" and not self.is_validated:
             yield "gate 5 passed without a validation that passed"
         early = evaluation.current_phase in ("0a", "1", "0b", "2", "3", None)
         if not (self.is_approved or early) and evaluation.status == "active":
