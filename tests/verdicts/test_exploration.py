@@ -35,6 +35,23 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 
 # Histories that broke a rule once, as long explorations shrank them; a move a line.
 FOUND = """
+phase-loop
+honest: up to quality
+report: quality error
+edit: gates green
+person: moves on to evaluate
+lie: evaluate
+edit: phases skipped
+lie: evaluate
+edit: gates skipped
+person: accepts the state
+
+phase-loop
+honest: up to evaluate
+edit: gates green
+honest: a whole pass
+honest: a whole pass
+
 master-plan
 edit: all marks
 report: 4b fail
