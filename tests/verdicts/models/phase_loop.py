@@ -126,13 +126,14 @@ class Truth:
 
     def _unmet(self) -> Iterable[str]:
         """What is left to do by what is known, or by what the file says."""
-        yield from self._left(*self._known(self.state)[:2])
+        items, gates, _ = self._known(self.state)
+        yield from self._left(items, gates)
         yield from self._left({item["id"]: item for item in self.state["workQueue"]}, self.state["gates"])
 
     def _left(self, queue: Mapping[str, Any], gates: Mapping[str, Any]) -> Iterable[str]:
         yield from (f"item {name} is open" for name, each in queue.items() if each["status"] not in CLOSED)
         yield from (f"gate {name} has not passed" for name, gate in gates.items() if _is_open(gate))
-        if not gates:
+        if not (gates or self.gates):
             yield "there is no gate"
 
     def _holds(self) -> bool:
