@@ -45,7 +45,7 @@ def _subject(trace: EvaluationTrace, question: QuestionState) -> str:
 def is_recorded(trace: EvaluationTrace, proposal: AnswerProposal) -> bool:
     """True if the journal has that very answer, and it counts."""
     records = (each for each in trace.facts.snapshot.records if each["decided"] == proposal.decided)
-    return any(covered_by_answer(each) == proposal.covered for each in records)
+    return any(covered_by_answer(each) == proposal.signed_content for each in records)
 
 
 def refusal(trace: EvaluationTrace, proposal: AnswerProposal) -> str:

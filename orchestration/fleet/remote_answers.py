@@ -73,7 +73,7 @@ class AnswerProposal(NamedTuple):
     signature: str = ""
 
     @property
-    def covered(self) -> Mapping[str, object]:
+    def signed_content(self) -> Mapping[str, object]:
         """What the signature covers, as `signatures.covered_by_answer` gives it of the record."""
         names = ("question", "option", "asked", "subject", "after", "why", "actor", "decided")
         return {name: getattr(self, name) for name in names} | {"options": list(self.options)}

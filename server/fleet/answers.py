@@ -119,7 +119,7 @@ def sign_answer(
 ) -> AnswerProposal:
     """The proposal signed by a key of `ssh_keygen.signing_key`; `where` is the place of its run's journal in
     the repository. Raises SigningError, and ValueError for one that is too long to be sent."""
-    text = answer_text(signers.repository, where, proposal.covered)
+    text = answer_text(signers.repository, where, proposal.signed_content)
     signature = sign_text(root, key, proposal.decided, text, proposal.actor, signers)
     signed = proposal._replace(signature=signature)
     format_proposal(signed)

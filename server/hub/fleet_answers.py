@@ -188,7 +188,7 @@ def _age_refusal(proposal: AnswerProposal, now: datetime) -> str:
 def _proof_refusal(root: Path, home: str, proposal: AnswerProposal) -> str:
     """Why the signature of a proposal proves nothing, by the signers of HEAD; "" where it does."""
     signers = ssh_signers(root, HeadFiles(root).read)
-    text = answer_text(signers.repository, journal_place(root, below(home, JOURNAL)), proposal.covered)
+    text = answer_text(signers.repository, journal_place(root, below(home, JOURNAL)), proposal.signed_content)
     signed = SignedText(proposal.signature, proposal.decided, text)
     return remote_refusal(root, signed, proposal.actor, signers)
 
@@ -201,7 +201,7 @@ def _signer_for(proposal: AnswerProposal) -> SignerOf:
             if entry["kind"] == RecordKind.VERIFIED:
                 # Reports that lay there as files are recorded before it, with what checks measured.
                 return evidence_signer(root, home)(entry)
-            if covered_by_answer(entry) != proposal.covered:
+            if covered_by_answer(entry) != proposal.signed_content:
                 raise CommandRefused("the run was changed meanwhile; look at it again")
             return {"signature": proposal.signature}
 

@@ -136,13 +136,13 @@ def proposal(trace: EvaluationTrace) -> AnswerProposal:
 def test_an_answer_covers_what_its_record_will_be(trace: Callable[[], EvaluationTrace]) -> None:
     sent = proposal(trace())
     entry = build_record(trace(), answer_of(sent))
-    assert covered_by_answer(entry) == sent.covered
+    assert covered_by_answer(entry) == sent.signed_content
     for name in ("option", "why", "actor", "asked", "about", "scope", "decided", "after"):
-        assert covered_by_answer({**entry, name: "other"}) != sent.covered, name
+        assert covered_by_answer({**entry, name: "other"}) != sent.signed_content, name
     for name, value in (("options", []), ("files", [{"path": "a", "digest": "b"}]), ("stages", ["1: 2"])):
-        assert covered_by_answer({**entry, name: value}) != sent.covered, name
+        assert covered_by_answer({**entry, name: value}) != sent.signed_content, name
     written = {"files": [{"path": "a", "digest": "b", "was": ""}], "seq": 9, "prev": "p", "at": "now"}
-    assert covered_by_answer({**entry, **written}) == sent.covered
+    assert covered_by_answer({**entry, **written}) == sent.signed_content
 
 
 def test_an_answer_fits_until_its_question_was_decided(trace: Callable[[], EvaluationTrace]) -> None:

@@ -150,7 +150,7 @@ def signed(
     signers = ssh_signers(root, HeadFiles(root).read)
     if name == "ann":
         return sign_answer(root, where, str(keys / name), whole, signers)
-    text = fleet_answers.answer_text(signers.repository, where, whole.covered)
+    text = fleet_answers.answer_text(signers.repository, where, whole.signed_content)
     return whole._replace(signature=ssh_keygen.sign(root, str(keys / name), text))
 
 
