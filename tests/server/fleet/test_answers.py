@@ -62,8 +62,9 @@ def test_a_question_is_read_here_or_as_it_was_told_or_not_at_all() -> None:
 
 
 def test_the_status_of_a_fleet_says_what_became_of_each_answer() -> None:
-    sent = AnswerProposal(*("x" for _ in range(7)), (), *("x" for _ in range(5)), "sig")
-    sent = sent._replace(run="work/one", question="go_on", option="yes", member="desk", decided="12:00")
+    sent = AnswerProposal(
+        "library", "work/one", "desk", "c", "go_on", "yes", "Go on?", (), "s", "a", "why", "A", "12:00", "U1"
+    )  # fmt: skip
     results = [None] + [
         AnswerResult("sofa", sent.id, "", "", state, "it is late", "12:01") for state in AnswerState
     ]
