@@ -34,7 +34,7 @@ DIRECTIONS: dict[str, str] = {
     "orchestration/plans/checklist": "markdown vfs plans",
     "orchestration/plans/master_plan": "markdown vfs plans",
     "orchestration/plans/records": "formats markdown vfs plans",
-    "orchestration/fleet": "vfs result",
+    "orchestration/fleet": "vfs journal definition result snapshot evaluation updates",
     "orchestration/updates": (
         "expressions formats vfs journal plans definition result snapshot decision evaluation"
     ),

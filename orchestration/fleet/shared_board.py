@@ -6,21 +6,29 @@ only where the project's configuration says so; the content of a file never does
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..journal.signatures import one_line
 from ..result.values import Evaluation
 from .messages import Value, format_message, key_token, number_of, parse_message, text_of
+from .remote_answers import OpenQuestion, listed_options, options_listed
 
 MAX_ROWS, MAX_BOARD_BYTES = 200_000, 128 << 20
 """Summaries of one project that are read, and their bytes; the rest are counted."""
 _MAX_QUESTIONS = 20
-_NUMBERS, _LISTS = ("done", "total"), ("questions", "asked")
+_NUMBERS = ("done", "total")
+_LISTS = ("questions", "asked", "subjects", "words", "options")
 
 
 class RunSummary(NamedTuple):
     """How a run stands in one clone: `member` is the machine, `clone` the root on it, `at` the time of its
-    clock, `commit` what HEAD was then. `done` and `total` are -1 without a plan, texts "" unless shared."""
+    clock, `commit` what HEAD was then. `done` and `total` are -1 without a plan, texts "" unless shared.
+
+    Where questions can be answered on another machine, `home` has their run's journal, of which `head` is the
+    digest of the last line; `subjects` and `words` are digests of each question (`OpenQuestion`), and
+    `options` is as of `listed_options`.
+    """
 
     run: str
     workflow: str
@@ -38,11 +46,30 @@ class RunSummary(NamedTuple):
     title: str = ""
     reason: str = ""
     asked: tuple[str, ...] = ()
+    home: str = ""
+    head: str = ""
+    subjects: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     @property
     def substance(self) -> RunSummary:
         """The summary without the time: what has to be told again when it differs."""
         return self._replace(at="")
+
+    def subject_of(self, question: str) -> str:
+        """The digest of what a question is about; "" where it is not answered on another machine."""
+        return dict(zip(self.questions, self.subjects, strict=False)).get(question, "")
+
+    def question_in_words(self, id_: str) -> OpenQuestion | None:
+        """A question as it is read, None where not all of its words were told."""
+        numbers = [number for number, each in enumerate(self.questions) if each == id_]
+        if not numbers or numbers[0] >= min(len(self.asked), len(self.words)):
+            return None
+        number, subject = numbers[0], self.subject_of(id_)
+        asked, options = one_line(self.asked[number]), options_listed(self.options, number)
+        question = OpenQuestion(id_, asked, options, subject)
+        return question if question.words == self.words[number] else None
 
 
 class SharedRun(NamedTuple):
@@ -66,9 +93,18 @@ class SharedBoard(NamedTuple):
 
 
 def summary_of(
-    evaluation: Evaluation, member: str, clone: str, commit: str, at: str, *, shares_texts: bool
+    evaluation: Evaluation,
+    member: str,
+    clone: str,
+    commit: str,
+    at: str,
+    *,
+    shares_texts: bool,
+    answerable: Sequence[OpenQuestion] = (),
+    head: str = "",
 ) -> RunSummary:
-    """The summary of an evaluation."""
+    """The summary of an evaluation. `answerable` are its first questions where they can be answered on other
+    machines, with the digest of its journal's last line."""
     progress, step = evaluation.progress, evaluation.suggestion
     asked = evaluation.questions[:_MAX_QUESTIONS]
     whole = RunSummary(
@@ -86,6 +122,14 @@ def summary_of(
         at,
         tuple(question.id for question in asked),
     )
+    if answerable:
+        whole = whole._replace(
+            home=evaluation.home,
+            head=head,
+            subjects=tuple(each.subject for each in answerable),
+            words=tuple(each.words for each in answerable),
+            options=listed_options(answerable, shares_texts=shares_texts),
+        )
     if not shares_texts:
         return whole
     texts = tuple(question.question for question in asked)
@@ -98,14 +142,20 @@ def summary_key(member: str, clone: str, run: str) -> str:
 
 
 def format_summary(summary: RunSummary) -> bytes:
-    """The message of a summary; texts that make it too long are left out, questions' first."""
+    """The message of a summary; texts that make it too long are left out, questions' first, and then how they
+    are answered on other machines."""
     printable = summary._replace(
         title=_printable(summary.title),
         reason=_printable(summary.reason),
         asked=tuple(map(_printable, summary.asked)),
         run=_printable(summary.run),
+        home=_printable(summary.home),
     )
-    for less in ({}, {"asked": ()}, {"asked": (), "reason": "", "title": ""}):
+    ids = tuple(" ".join(each.split(" ", 2)[:2]) for each in summary.options)
+    without_words = {"asked": (), "options": ids}
+    without_texts = {**without_words, "reason": "", "title": ""}
+    ids_alone = {**without_texts, "subjects": (), "words": (), "options": ()}
+    for less in ({}, without_words, without_texts, ids_alone):
         raw = format_message(printable._replace(**less)._asdict())
         if parse_message(raw) is not None:
             return raw

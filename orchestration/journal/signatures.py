@@ -2,6 +2,9 @@
 
 The signature is what `ssh-keygen -Y sign` makes (OpenSSH, PROTOCOL.sshsig): a blob that names the public key,
 the namespace and the algorithms. A record has it as base64 in one line. Reading one proves nothing.
+
+An answer that was given on another machine (its record has `decided`) is signed there, before its line is
+written: its signature covers what was decided and what it is about, and not the line's place in the chain.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from textwrap import wrap
 from typing import NamedTuple
@@ -19,11 +22,12 @@ NAMESPACE = "phasekeeper"
 MAX_SIGNATURE = 8192
 """Characters of a signature in a record; one by an RSA key of 16,384 bits has 5,600."""
 PROOF_FIELDS = ("mac", "signature")
-"""The fields of a record that prove it; each covers all of the record but itself."""
+"""The fields of a record that prove it; a digest covers all of the record but itself."""
 _BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 _MAGIC, _VERSION = b"SSHSIG", 1
 _HASHES = (b"sha256", b"sha512")
 _LINE = 70
+_ANSWER_FIELDS = ("option", "why", "actor", "decided", "after")
 _ADDRESS = re.compile(r"<([^<>\s]+)>\Z")
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(?:Z|\+00:00)\Z", re.ASCII)
 
@@ -43,9 +47,54 @@ class SshSignature(NamedTuple):
 def signed_text(repository: str, where: str, record: Mapping[str, object]) -> bytes:
     """The text that a signature of a record covers: the repository's id, the journal's place in it, and the
     record as its line has it, `prev` included. Raises ValueError when the record is no JSON (a NaN)."""
+    if record.get("decided"):
+        return answer_text(repository, where, covered_by_answer(record))
     covered = {name: value for name, value in record.items() if name != "signature"}
-    text = ["phasekeeper decision v1", repository, where, covered]
-    return json.dumps(text, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return _as_text("phasekeeper decision v1", repository, where, covered)
+
+
+def answer_text(repository: str, where: str, covered: Mapping[str, object]) -> bytes:
+    """The text that is signed for an answer on another machine; `covered` is as of `covered_by_answer`."""
+    return _as_text("phasekeeper answer v1", repository, where, covered)
+
+
+def _as_text(*parts: object) -> bytes:
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def covered_by_answer(record: Mapping[str, object]) -> Mapping[str, object]:
+    """What the signature of an answer from another machine covers of its record: who decided what, when, why,
+    behind which line of the journal, the question and the options in the words that were read, and a digest
+    of what it is about. The chain's own fields are left out: whoever signs does not know them."""
+    scope = record.get("scope")
+    return {
+        "question": f"{record.get('question')}:{scope}" if scope else record.get("question"),
+        "asked": one_line(str(record.get("asked", ""))),
+        "options": [f"{each['id']} {one_line(str(each['text']))}" for each in _objects(record, "options")],
+        "subject": subject_of(record),
+        **{name: record.get(name, "") for name in _ANSWER_FIELDS},
+    }
+
+
+def subject_of(record: Mapping[str, object]) -> str:
+    """The digest (SHA-256, hex) of what an answer holds for: its substance, and stages and files of then."""
+    files = (each for each in _objects(record, "files") if "was" not in each)
+    seen = sorted([str(each["path"]), str(each["digest"])] for each in files)
+    about = [record.get("about", ""), record.get("stages", []), seen]
+    return sha256(_as_text("phasekeeper subject v1", *about)).hexdigest()
+
+
+def one_line(text: str) -> str:
+    """A text as people read it on any machine: printable, in one line, with single spaces."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def _objects(record: Mapping[str, object], name: str) -> Sequence[Mapping[str, object]]:
+    """The items of a field that are objects with all that is read of them; others count as empty texts."""
+    listed = record.get(name)
+    items = listed if isinstance(listed, list) else []
+    empty = {"id": "", "text": "", "path": "", "digest": ""}
+    return [{**empty, **(item if isinstance(item, dict) else {"id": str(item)})} for item in items]
 
 
 def read_signature(text: object) -> SshSignature | None:

@@ -54,7 +54,8 @@ class Command(NamedTuple):
     carries; what it wants merged into the state file is in it under `stateUpdates`. `report` is its text
     if the step needs one; a `message` that is such a text counts as well. `commits` are those that the data
     names and the repository has. A raise asks a person `message`; `tasks` are those it is about. `request` is
-    the caller's own id of the call, by which a repeated one is known.
+    the caller's own id of the call, by which a repeated one is known. `decided` and `after` are of an answer
+    that was given on another machine, as its record has them.
     """
 
     kind: CommandKind
@@ -75,6 +76,8 @@ class Command(NamedTuple):
     channel: str = ""
     request: str = ""
     program: str = ""
+    decided: str = ""
+    after: str = ""
 
 
 def build_record(trace: EvaluationTrace, command: Command) -> Record:
@@ -375,6 +378,7 @@ def _answer_record(trace: EvaluationTrace, command: Command) -> Record:
     return _stamp_record(
         trace, command, kind="answer", question=name, scope=scope, option=command.option, why=command.why,
         about=about, stages=stages, asked=question.question, program=command.program,
+        decided=command.decided, after=command.after,
         options=[{"id": option.id, "text": option.text} for option in question.options],
         files=files_of_answer(facts, (*(declared.about if declared else ()), *signed)),
     )  # fmt: skip

@@ -50,6 +50,8 @@ _CHOICE = (
     word("question", "its id, as `questions` shows it; asked for on a terminal", nargs="?"),
     word("option", "one of its options; asked for on a terminal", nargs="?"),
     *_WHY,
+    flag("--fleet", "a question of another machine, whose server records the answer that is signed here"),
+    option("--on", "MACHINE", "with --fleet: the machine that asks, where several do"),
 )
 _AGAIN = "an id of yours for this call: repeated with the same, it is recorded once"
 _BY = (option("--as", "WHO", "who says it", dest="who"), option("--request-id", "ID", _AGAIN, dest="request"))
@@ -197,7 +199,7 @@ COMMANDS: list[CommandEntry] = [
         *_BY,
         more=texts.ESCALATE,
     ),
-    command("answer", "choose an option of an open question", "decide:answer", *_CHOICE, more=texts.DECISION),
+    command("answer", "choose an option of an open question", "decide:answer", *_CHOICE, more=texts.ANSWER),
     command(
         "approve",
         "choose the first option of an approval",
@@ -208,7 +210,7 @@ COMMANDS: list[CommandEntry] = [
         *_WHY,
         more=texts.DECISION,
     ),
-    command("resolve", "the same as answer", "decide:answer", *_CHOICE, more=texts.DECISION),
+    command("resolve", "the same as answer", "decide:answer", *_CHOICE, more=texts.ANSWER),
     command(
         "adopt",
         "let plans count that were under way before anyone approved them",
@@ -379,7 +381,12 @@ COMMANDS: list[CommandEntry] = [
         _ROOT,
         more=texts.FLEET_JOIN,
     ),
-    command("fleet status", "the fleets of this machine, and who has which task", "fleet:status", _JSON),
+    command(
+        "fleet status",
+        "the fleets of this machine, who has which task, and what became of answers",
+        "fleet:status",
+        _JSON,
+    ),
     command("fleet leave", "take part in a project no more", "fleet:leave", _PROJECT, _ROOT),
     # `main` runs these two itself, for an editor waits for them.
     *(

@@ -62,6 +62,16 @@ one of --key, else git's user.signingkey (gpg.format ssh), by an agent if one ru
 It counts for everyone where .phasekeeper/allowed_signers in HEAD lists your key
 under the address that git has as your user.email.
 """
+ANSWER = f"""\
+{DECISION}
+With --fleet it is a question of another machine of the project (`phasekeeper status
+--fleet` lists them). What is decided is shown from this clone where it has the run as
+it stands there, else in the words that the project shares. The answer is signed with
+your SSH key, sent, and counts once the server of that machine has verified and recorded
+it; `phasekeeper fleet status` tells what became of it.
+
+example: phasekeeper answer --fleet work/books go_on yes --reason "looked at it"
+"""
 HISTORY = """\
 A line a record: when, what, who, why, and what came of it. --events names each
 by the lifecycle event it is (session.started, loop.phase.complete, ...).

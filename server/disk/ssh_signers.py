@@ -158,32 +158,61 @@ def signature_refusals(
 
 
 def _refusal(root: Path, where: str, record: Record, signers: SshSigners) -> str:
-    signature, at = read_signature(record.get("signature")), verification_time(record.get("at"))
-    if signature is None or not at:
-        return f"it cannot be read; {_AGAIN}"
-    if signature.namespace != NAMESPACE:
-        return f"it was made for another purpose than {NAMESPACE}; {_AGAIN}"
     try:
         text = signed_text(signers.repository, where, record)
     except (ValueError, RecursionError):
         return f"{ssh_keygen.CHANGED}; {_AGAIN}"
-    principal = principal_of(str(record.get("actor", "")))
-    asked = SignatureCheck(signers.allowed, principal, at, str(record["signature"]), text)
+    # What was signed on another machine was decided then.
+    signed = SignedText(record.get("signature"), record.get("decided") or record.get("at"), text)
+    return _text_refusal(root, signed, str(record.get("actor", "")), signers)
+
+
+class SignedText(NamedTuple):
+    """A text with its signature, and the time when the key had to be valid (ISO 8601, UTC), as they came."""
+
+    signature: object
+    at: object
+    text: bytes
+
+
+def _text_refusal(
+    root: Path, signed: SignedText, actor: str, signers: SshSigners, *, counts: bool = True
+) -> str:
+    """Why a signature does not hold; "" where it does. With `counts` it is one of those of which only so many
+    may not hold. Raises KeygenUnusable."""
+    signature, at = read_signature(signed.signature), verification_time(signed.at)
+    if signature is None or not at:
+        return f"it cannot be read; {_AGAIN}"
+    if signature.namespace != NAMESPACE:
+        return f"it was made for another purpose than {NAMESPACE}; {_AGAIN}"
+    principal = principal_of(actor)
+    asked = SignatureCheck(signers.allowed, principal, at, str(signed.signature), signed.text)
     known = sha256(repr(asked).encode()).digest()
     with _lock:
         why = _refusals.get(known)
         refused = _refused.get(signers) or 0
     if why is None:
-        if refused >= MAX_REFUSED_OF_SIGNERS:
+        if counts and refused >= MAX_REFUSED_OF_SIGNERS:
             return _TOO_MANY
         why = ssh_keygen.refusal(ssh_keygen.require_keygen(root), asked)
         with _lock:
             _refusals.keep(known, why)
-            _refused.keep(signers, refused + bool(why))
+            _refused.keep(signers, refused + bool(why and counts))
     if not why:
         return ""
     mend = "" if why == ssh_keygen.CHANGED else f"have {SIGNERS_PATH} list it and commit that, or "
     return f"{why} (key {signature.fingerprint}, signer {principal}); {mend}{_AGAIN}"
+
+
+def remote_refusal(root: Path, signed: SignedText, actor: str, signers: SshSigners) -> str:
+    """Why a signature that came from another machine proves nothing; "" where it does. Who asks bounds how
+    many are asked about: they are none of the journals'."""
+    if signers.problem:
+        return signers.problem
+    try:
+        return _text_refusal(root, signed, actor, signers, counts=False)
+    except KeygenUnusable as error:
+        return str(error)
 
 
 # ---- signing ----------------------------------------------------------------------------------
@@ -194,18 +223,26 @@ def ssh_signer(
 ) -> Callable[[Record], Mapping[str, str]]:
     """The signature for a person's decisions in a journal, by a key of `ssh_keygen.signing_key`.
 
-    What it signs is verified as everyone will: it raises SigningError for a signature that would not count,
-    and where nothing can be signed.
+    It raises SigningError for a signature that would not count, and where nothing can be signed.
     """
 
     def sign_decision(entry: Record) -> Mapping[str, str]:
-        proof = {"signature": ssh_keygen.sign(root, key, signed_text(signers.repository, where, entry))}
-        try:
-            why = _refusal(root, where, {**entry, **proof}, signers)
-        except KeygenUnusable as error:
-            why = str(error)
-        if why:
-            raise SigningError(f"a signature by {key} would not count for {actor}: {why}")
-        return proof
+        text = signed_text(signers.repository, where, entry)
+        return {"signature": sign_text(root, key, str(entry["at"]), text, actor, signers)}
 
     return sign_decision
+
+
+def sign_text(root: Path, key: str, at: str, text: bytes, actor: str, signers: SshSigners) -> str:
+    """A signature over a text by a key of `ssh_keygen.signing_key`, verified as everyone will.
+
+    Raises SigningError for one that would not count, and where nothing can be signed.
+    """
+    signature = ssh_keygen.sign(root, key, text)
+    try:
+        why = _text_refusal(root, SignedText(signature, at, text), actor, signers)
+    except KeygenUnusable as error:
+        why = str(error)
+    if why:
+        raise SigningError(f"a signature by {key} would not count for {actor}: {why}")
+    return signature

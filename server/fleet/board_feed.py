@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 from ...orchestration.fleet.board_index import BoardIndex
@@ -26,6 +26,7 @@ from .connection import BOARD, LINK
 from .membership import FleetSetupError, membership_of
 
 _AGAIN_S = 5.0
+_CANCEL_S = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -77,9 +78,7 @@ class BoardFeed:
 
     async def stop(self) -> None:
         """Tell nothing more."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await end_task(self._task)
 
     async def _run(self) -> None:
         # Without this every run would seem to be gone.
@@ -127,6 +126,17 @@ class BoardFeed:
                 known[key] = (value, written)
             if self._current.get(key) is summary:
                 self._due.pop(key, None)
+
+
+async def end_task(task: asyncio.Task[None]) -> None:
+    """Cancel a task that asks a bucket, and wait for its end.
+
+    A cancellation that meets an answer of the server can be lost in `asyncio.wait_for`, which the client of
+    NATS calls (Python before 3.12), so it is repeated.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_CANCEL_S)
 
 
 def _is_told(key: str, there: bytes, summary: RunSummary | None) -> bool:

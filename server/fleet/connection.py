@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from .bucket import Bucket, FleetUnreachable
 from .membership import Membership, is_loopback
 
-CLAIMS, BOARD = "claims", "board"
+CLAIMS, BOARD, ANSWERS = "claims", "board", "answers"
 """The buckets of a project."""
 _SEED = "-----BEGIN USER NKEY SEED-----"
 _CONNECT_S = 2.0

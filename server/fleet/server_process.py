@@ -1,8 +1,8 @@
 """A server of NATS for a team that has none: its accounts, what each member may do, and its process.
 
 Each project is an account, which sees nothing of another. A member has a key of its own (NKey; the server
-knows the public half), writes claims, and of the board only what stands under its own name; it cannot make,
-change or empty a bucket. All of it lies in the user's folder for application state.
+knows the public half), writes claims, and of the board and of answers only what stands under its own name; it
+cannot make, change or empty a bucket. All of it lies in the user's folder for application state.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from time import monotonic, sleep
 from typing import NamedTuple
 
 from ..disk.decision_keys import fleet_path
-from .connection import BOARD, CLAIMS, connect
+from .connection import ANSWERS, BOARD, CLAIMS, connect
 from .membership import FleetSetupError, Membership, is_loopback, require_name, write_private
 
 ADMIN = "admin"
 """Who makes the buckets of a project; its key stays on the server's machine."""
-CLAIM_BYTES, BOARD_BYTES = 64 << 20, 512 << 20
-_ACCOUNT_BYTES = CLAIM_BYTES + BOARD_BYTES + (64 << 20)
+_SIZES = {CLAIMS: 64 << 20, BOARD: 512 << 20, ANSWERS: 32 << 20}
+"""The bytes of each bucket of a project."""
+_ACCOUNT_BYTES = sum(_SIZES.values()) + (64 << 20)
 _MOST = {"max_consumers": 100_000}
 """Each machine has one while it follows the board; without a number the server has a low one of its own."""
 _START_S = 15.0
@@ -140,11 +141,11 @@ def _user(project: str, name: str) -> Mapping[str, object]:
     key = _public_key(read_seed(folder() / "members" / project / f"{name}.nk"))
     if name == ADMIN:
         return {"nkey": key}
-    streams = [f"KV_{bucket}" for bucket in (CLAIMS, BOARD)]
+    streams = [f"KV_{bucket}" for bucket in _SIZES]
     calls = ("STREAM.INFO.{}", "STREAM.MSG.GET.{}", "CONSUMER.CREATE.{}", "CONSUMER.CREATE.{}.>")
     more = ("CONSUMER.INFO.{}.*", "CONSUMER.DELETE.{}.*")
     asked = [f"$JS.API.{call.format(stream)}" for stream in streams for call in (*calls, *more)]
-    own = [f"$KV.{CLAIMS}.>", f"$KV.{BOARD}.{name}.>"]
+    own = [f"$KV.{CLAIMS}.>", f"$KV.{BOARD}.{name}.>", f"$KV.{ANSWERS}.{name}.>"]
     return {
         "nkey": key,
         "permissions": {"publish": {"allow": [*own, *asked]}, "subscribe": {"allow": [f"_INBOX.{name}.>"]}},
@@ -213,7 +214,7 @@ async def create_buckets(listen: Listen, project: str, ca: str = "", replicas: i
     seed = read_seed(add_member(project, ADMIN))
     connection = await connect(Membership(project, (listen.url,), ADMIN, seed, ca=ca))
     try:
-        for bucket, size in ((CLAIMS, CLAIM_BYTES), (BOARD, BOARD_BYTES)):
+        for bucket, size in _SIZES.items():
             await create_stream(connection, bucket, replicas=replicas, max_bytes=size)
     finally:
         await connection.close()

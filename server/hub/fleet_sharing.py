@@ -1,5 +1,8 @@
 """What the server tells other machines: the runs of roots whose project this machine has joined.
 
+Where the commit HEAD has SSH keys sign decisions, questions are told so that they can be answered elsewhere,
+and what comes is recorded (`fleet_answers`).
+
 Begun only where the user's machine has joined a fleet; a root whose configuration names no project, or
 another one, is left alone.
 """
@@ -15,20 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from ...orchestration.definition.root_config import FleetProject
+from ...orchestration.evaluation.trace import EvaluationTrace
+from ...orchestration.fleet.answer_fit import open_questions
 from ...orchestration.fleet.messages import key_token
+from ...orchestration.fleet.remote_answers import OpenQuestion
 from ...orchestration.fleet.shared_board import RunSummary, summary_of
 from ...orchestration.result.values import Evaluation
 from ..disk.git import answer
 from ..disk.repository import Head, head_of
+from ..disk.ssh_signers import has_ssh_decisions
 from ..fleet.board_feed import BoardFeed
 from ..fleet.bucket import Bucket
-from ..fleet.connection import BOARD, connect
+from ..fleet.connection import ANSWERS, BOARD, connect
 from ..fleet.membership import FleetSetupError, Membership, membership_of
 from ..fleet.nats_bucket import NatsBucket
 from ..live.boards import RootChange
 from ..live.engine import Engine
+from ..workspace.head_files import HeadFiles
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
+from .fleet_answers import AnswerRecorder, AskingClone
 
 _log = logging.getLogger(__name__)
 
@@ -63,15 +72,15 @@ class FleetSharing:
         with suppress(UsageError):
             # It may be closed again by now.
             self._roots[root] = _SharedRoot(
-                self._engine, root, declared, membership, lambda: self._bucket(membership)
+                self._engine, root, declared, membership, lambda name: self._bucket(membership, name)
             )
 
-    async def _bucket(self, membership: Membership) -> Bucket:
+    async def _bucket(self, membership: Membership, name: str) -> Bucket:
         async with self._connecting:
             connection = self._connections.get(membership)
             if connection is None or connection.is_closed:
                 connection = self._connections[membership] = await connect(membership)
-        return NatsBucket(connection, BOARD)
+        return NatsBucket(connection, name)
 
     async def wait_for_memberships(self) -> None:
         """Return when it is known of every root that was opened whether it is shared."""
@@ -96,16 +105,19 @@ class _SharedRoot:
         root: Path,
         declared: FleetProject,
         membership: Membership,
-        connect: Callable[[], Any],
+        connect: Callable[[str], Any],
     ) -> None:
-        """Raises UsageError for a root that is not open."""
-        self._root, self._declared, self._member = root, declared, membership.member
-        self._clone = key_token(str(root))
+        """Raises UsageError for a root that is not open. `connect` gives a bucket by its name."""
+        self._engine, self._root, self._declared = engine, root, declared
+        self._member, self._clone = membership.member, key_token(str(root))
+        self._connect = connect
         runs = engine.board(root).runs
         self._changes: asyncio.Queue[tuple[Iterable[Evaluation], tuple[str, ...]]] = asyncio.Queue()
         self._changes.put_nowait((tuple(runs.values()), ()))
-        self._feed = BoardFeed(self._member, self._clone, connect)
+        self._feed = BoardFeed(self._member, self._clone, lambda: connect(BOARD))
         self._head, self._commit = Head(), ""
+        self._takes_answers = False
+        self._recorder: AnswerRecorder | None = None
         self._unsubscribe = engine.subscribe(root, self._on_change)
         self._task = asyncio.ensure_future(self._run())
 
@@ -115,25 +127,45 @@ class _SharedRoot:
     async def _run(self) -> None:
         while True:
             changed, removed = await self._changes.get()
-            commit = await asyncio.to_thread(self._read_commit)
+            took_answers = self._takes_answers
+            await asyncio.to_thread(self._look_at_head)
+            if self._takes_answers != took_answers:
+                with suppress(UsageError):
+                    changed = tuple(self._engine.board(self._root).runs.values())
+            if self._takes_answers and self._recorder is None:
+                asking = AskingClone(self._root, self._declared.project, self._member, self._clone)
+                self._recorder = AnswerRecorder(self._engine, asking, lambda: self._connect(ANSWERS))
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            self._feed.update([self._summary(each, commit, at) for each in changed], removed)
+            self._feed.update([await self._summary(each, at) for each in changed], removed)
 
-    def _read_commit(self) -> str:
-        """The commit HEAD; git is asked where HEAD has moved since."""
+    def _look_at_head(self) -> None:
+        """What the commit HEAD is, and says; git is asked where it has moved since."""
         head = head_of(self._root)
         if head != self._head:
             said = answer(self._root, "rev-parse", "HEAD").decode("ascii", "replace")
             self._head, self._commit = head, said.strip()[:40]
-        return self._commit
+            self._takes_answers = has_ssh_decisions(HeadFiles(self._root).read)
 
-    def _summary(self, evaluation: Evaluation, commit: str, at: str) -> RunSummary:
-        texts = self._declared.shares_texts
-        return summary_of(evaluation, self._member, self._clone, commit, at, shares_texts=texts)
+    async def _summary(self, evaluation: Evaluation, at: str) -> RunSummary:
+        texts, where = self._declared.shares_texts, (self._member, self._clone, self._commit, at)
+        if not (evaluation.questions and self._takes_answers):
+            return summary_of(evaluation, *where, shares_texts=texts)
+        questions, head = (), ""
+        with suppress(UsageError):
+            # Of one moment with its questions; the run may be gone by now.
+            evaluation, questions, head = await self._engine.query(self._root, evaluation.run, _questions_of)
+        return summary_of(evaluation, *where, shares_texts=texts, answerable=questions, head=head)
 
     async def stop(self) -> None:
         self._unsubscribe()
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
+        if self._recorder is not None:
+            await self._recorder.stop()
         await self._feed.stop()
+
+
+def _questions_of(trace: EvaluationTrace) -> tuple[Evaluation, tuple[OpenQuestion, ...], str]:
+    """(a run's evaluation, its questions as other machines can answer them, its journal's last line)."""
+    return trace.evaluation, open_questions(trace), trace.facts.snapshot.journal.head

@@ -30,6 +30,7 @@ from ..lru_cache import LruCache
 from ..memory import collect_seldom
 from ..workspace import apply
 from ..workspace.apply import NO_CLAIMS, CommandResult, HeldClaims, StoreError
+from ..workspace.decision_proof import SignerOf, signer
 from ..workspace.roots import UsageError
 from ..workspace.run_reader import ParseCache, Parsed
 from ..workspace.workspace import Workspace
@@ -199,6 +200,7 @@ class Engine:
         signed: bool = False,
         claims: HeldClaims = NO_CLAIMS,
         revision: str | None = None,
+        sign_with: SignerOf = signer,
     ) -> CommandResult:
         """`apply.apply_command` on a writer's thread. Raises what that raises."""
         try:
@@ -214,6 +216,7 @@ class Engine:
                     signed=signed,
                     claims=claims,
                     revision=revision,
+                    sign_with=sign_with,
                 )
                 self._acts_parsed.keep((root, run), dict(parsed))
         except RecordedRefusal:

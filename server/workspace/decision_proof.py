@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...orchestration.journal.journal import (
     CONFIRMATION,
@@ -26,6 +27,7 @@ from ...orchestration.journal.journal import (
     read_journal,
 )
 from ...orchestration.journal.lines import JOURNAL, parse_line
+from ...orchestration.journal.signatures import signed_text
 from ...orchestration.states import RecordKind
 from ...orchestration.vfs.files import below, digest_of
 from ..disk import git
@@ -34,6 +36,9 @@ from ..disk.disk_files import MAX_BYTES
 from ..disk.safe_open import refusal
 from .head_files import HeadFiles
 from .roots import UsageError, path_in_root
+
+if TYPE_CHECKING:
+    from ..disk.ssh_signers import SshSigners
 
 HeadFile = Callable[[str], bytes | None]
 """The bytes of a file of the root in the commit HEAD, None where it is not there."""
@@ -85,29 +90,37 @@ def terminal_signer(root: Path, actor: str, key: str = "") -> SignerOf:
     `key` is a file that they named, "" for the one that git signs with. Raises UsageError where no signature
     of theirs would count.
     """
-    from ..disk import ssh_keygen, ssh_signers  # late: few repositories ask for it
+    from ..disk import ssh_signers  # late: few repositories ask for it
 
-    head = HeadFiles(root).read
-    if not ssh_signers.has_ssh_decisions(head):
+    if not ssh_signers.has_ssh_decisions(HeadFiles(root).read):
         if key:
             raise UsageError("--key is for repositories whose commit HEAD has `decide: {ssh: true}`")
         return signer
-    signers = ssh_signers.ssh_signers(root, head)
-    if signers.problem:
-        raise UsageError(f"the decision cannot be signed: {signers.problem}")
-
-    with _usage_errors():
-        own = ssh_keygen.signing_key(root, key)
+    own, signers = ssh_identity(root, key)
 
     def signer_of(_: Path, home: str) -> Sign:
         where = journal_place(root, below(home, JOURNAL))
-        return _usage_errors()(ssh_signers.ssh_signer(root, where, own, actor, signers))
+        return signing_errors()(ssh_signers.ssh_signer(root, where, own, actor, signers))
 
     return signer_of
 
 
+def ssh_identity(root: Path, key: str) -> tuple[str, SshSigners]:
+    """(the SSH key of a person, the signers that the commit HEAD lists), where SSH keys sign decisions.
+
+    `key` is as of `terminal_signer`. Raises UsageError where no signature of theirs would count.
+    """
+    from ..disk import ssh_keygen, ssh_signers  # late: few repositories ask for it
+
+    signers = ssh_signers.ssh_signers(root, HeadFiles(root).read)
+    if signers.problem:
+        raise UsageError(f"the decision cannot be signed: {signers.problem}")
+    with signing_errors():
+        return ssh_keygen.signing_key(root, key), signers
+
+
 @contextmanager
-def _usage_errors() -> Iterator[None]:
+def signing_errors() -> Iterator[None]:
     """Turn what cannot be signed into wrong use."""
     from ..disk.ssh_keygen import SigningError
 
@@ -161,12 +174,13 @@ def prove_lines(
     """The proofs of those lines of `PROVEN` kinds that count: as a person's, or as measured here.
 
     `key` is the repository's. `committed` is asked once, and only when a decision lacks a valid signature;
-    `head_file` after that, of one that has an SSH signature. Of equal lines only the first counts: a copy of
-    an old decision is not a new one. One in which a key stands twice does not count: another reader might
-    take the other one. What a person confirmed later counts too.
+    `head_file` after that, of one that has an SSH signature. Of equal lines only the first counts, and so of
+    answers from another machine: a copy of an old decision is not a new one. One in which a key stands twice
+    does not count: another reader might take the other one. What a person confirmed later counts too.
     """
     decisions: dict[str, int] = {}
     signatures: dict[str, Record] = {}
+    answers: set[bytes] = set()
     confirmations: dict[str, str] = {}
     proven: set[str] = set()
     where = journal_place(root, journal_path)
@@ -181,7 +195,7 @@ def prove_lines(
             confirmations[bare] = str(record.get("about"))
         if key is not None and is_signed(record, key, where):
             proven.add(bare)
-        elif record.get("signature") and record["kind"] in DECISIONS:
+        elif record.get("signature") and record["kind"] in DECISIONS and _is_first(record, answers):
             signatures[bare] = record
     proven |= _confirmed_lines(decisions, [about for bare, about in confirmations.items() if bare in proven])
     if decisions.keys() - proven:
@@ -196,6 +210,20 @@ def prove_lines(
         proven |= asked.keys() - refusals.keys()
     counted = frozenset(i for bare, i in decisions.items() if bare in proven)
     return Proofs(counted, {decisions[bare]: why for bare, why in refusals.items()})
+
+
+def _is_first(record: Record, answers: set[bytes]) -> bool:
+    """False for a copy of one of `answers`: the signature of one from another machine does not cover where it
+    stands, so it counts once. A new one is among them now."""
+    if not record.get("decided"):
+        return True
+    try:
+        text = signed_text("", "", record)
+    except (ValueError, RecursionError):
+        return False
+    is_new = text not in answers
+    answers.add(text)
+    return is_new
 
 
 def verified_journal(root: Path, path: str, text: str) -> Journal:

@@ -32,6 +32,12 @@ _NONE_FINISHED = (
 
 def answer(options: Namespace) -> int:
     """`answer` and `resolve`: choose an option of an open question."""
+    if options.fleet:
+        from .fleet import answer as answer_elsewhere  # late: few machines are in a fleet
+
+        return answer_elsewhere(options)
+    if options.on:
+        raise UsageError("--on is for questions of other machines: --fleet")
     run = select_runs(options).runs[0]
     if options.question is None or options.option is None:
         return _decide(options, run, _ask_choice(options, run))

@@ -1,4 +1,8 @@
-"""`phasekeeper fleet`: a server for a team, taking part in a project, and who has which task now."""
+"""`phasekeeper fleet`: a server for a team, taking part in a project, and who has which task now.
+
+Also what other commands do with `--fleet`: the board of the project, and answers to questions of another
+machine, whose server verifies and records them.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,50 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ....orchestration.evaluation.trace import EvaluationTrace
+from ....orchestration.fleet.answer_fit import answer_of, open_questions
+from ....orchestration.fleet.messages import key_token
+from ....orchestration.fleet.remote_answers import (
+    AnswerProposal,
+    AnswerResult,
+    AnswerState,
+    OpenQuestion,
+    misfit,
+)
 from ....orchestration.fleet.shared_board import RunSummary, SharedRun
 from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
+from ....orchestration.journal.lines import JOURNAL
+from ....orchestration.journal.signatures import one_line
 from ....orchestration.sanitize import plain
+from ....orchestration.updates.commands import InvalidCommand
+from ....orchestration.updates.confirmation import confirmation
+from ....orchestration.vfs.files import below
 from ...disk.decision_keys import fleet_path
+from ...disk.git import actor
+from ...disk.ssh_signers import has_ssh_decisions
+from ...fleet.answers import (
+    NobodyAsks,
+    SentAnswer,
+    asking_clone,
+    decision_lines,
+    place_line,
+    question_lines,
+    readable_question,
+    send_answer,
+    sent_answers,
+    sign_answer,
+)
 from ...fleet.board_feed import project_board
 from ...fleet.bucket import Bucket, FleetUnreachable
 from ...fleet.connection import CLAIMS, LINK
 from ...fleet.membership import (
     FleetSetupError,
     Membership,
+    membership_of,
     memberships,
     remove_membership,
     require_name,
@@ -31,11 +66,25 @@ from ...fleet.membership import (
 )
 from ...fleet.server_process import ADMIN, Listen, ServerProcess, add_member, create_buckets, read_seed
 from ...terminal.lines import COMMAND, Line, Part, print_lines
+from ...workspace.decision_proof import journal_place, signing_errors, ssh_identity
+from ...workspace.head_files import HeadFiles
 from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
+from ..confirm import ask, confirm, require_terminal
 from ..output import OK, REFUSED, print_json
 from ..selection import open_workspaces
 
 _MAX_CREDENTIALS = 1 << 16
+_NEEDS_SSH = (
+    "an answer for another machine is signed with an SSH key, which needs `decide: {ssh: true}` and "
+    ".phasekeeper/allowed_signers in the commit HEAD, here and there"
+)
+_ANSWER_STATES = {
+    "sent": "sent {decided}; {member} has not looked at it yet",
+    AnswerState.RECORDED: "recorded on {member} {at}",
+    AnswerState.REFUSED: "refused by {member} {at}: {why}",
+}
+_STYLES = {"sent": "", AnswerState.RECORDED: "good", AnswerState.REFUSED: "bad"}
 
 
 @contextmanager
@@ -172,7 +221,8 @@ def leave(options: Namespace) -> int:
 
 
 def status(options: Namespace) -> int:
-    """`fleet status`: of each project whether it can be reached, and who has which task."""
+    """`fleet status`: of each project whether it can be reached, who has which task, and the answers that
+    were sent from here."""
     with _usage_errors():
         reports = [_report(each) for each in memberships().values()]
     if options.json:
@@ -192,12 +242,25 @@ def _report(membership: Membership) -> dict[str, Any]:
         "reachable": True,
         "problem": "",
         "claims": [],
+        "answers": [],
     }
     try:
         claims = LINK.call(membership, CLAIMS, _live_claims)
     except FleetUnreachable as error:
         return {**about, "reachable": False, "problem": str(error)}
-    return {**about, "claims": [claim._asdict() | {"fence": fence} for claim, fence in claims]}
+    answers: Sequence[SentAnswer] = ()
+    with suppress(FleetUnreachable):
+        # A server that was set up by a version before has no bucket for them.
+        answers = sent_answers(membership)
+    held = [claim._asdict() | {"fence": fence} for claim, fence in claims]
+    return {**about, "claims": held, "answers": [_answer_report(*each) for each in answers]}
+
+
+def _answer_report(proposal: AnswerProposal, result: AnswerResult | None) -> dict[str, Any]:
+    names = ("run", "question", "option", "member", "actor", "decided")
+    told = {name: getattr(proposal, name) for name in names}
+    state, why, at = (result.state, result.why, result.at) if result else ("sent", "", "")
+    return {**told, "state": state, "why": why, "at": at}
 
 
 def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
@@ -213,6 +276,9 @@ def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
         yield [Part(plain(f"  {claim['task']} of {claim['run']}: {who}{until}", 600))]
     if not report["claims"]:
         yield [Part("  nobody has a task", "dim")]
+    for sent in report["answers"]:
+        what = f"  answered {sent['question']} of {sent['run']} with {sent['option']}: "
+        yield [Part(plain(what + _ANSWER_STATES[sent["state"]].format(**sent), 900), _STYLES[sent["state"]])]
 
 
 async def _live_claims(bucket: Bucket) -> Sequence[tuple[SharedClaim, int]]:
@@ -276,3 +342,109 @@ def _question_lines(clone: RunSummary) -> Iterator[Line]:
         yield [Part(plain(f"    a person is asked: {asked}", 500), "warn")]
         words = shlex.join(["phasekeeper", "answer", clone.run or ".", id_])
         yield [Part(plain(f"      on {clone.member}:  ", 100), "dim"), Part(plain(words, 1500), COMMAND)]
+        if clone.subject_of(id_):
+            words = shlex.join(
+                ["phasekeeper", "answer", "--fleet", clone.run or ".", id_, "--on", clone.member]
+            )
+            yield [Part("      or here:  ", "dim"), Part(plain(words, 1500), COMMAND)]
+
+
+# ---- answers to questions of another machine ------------------------------------------------------
+
+
+def answer(options: Namespace) -> int:
+    """Show a question of another machine, have the answer confirmed, sign it and send it."""
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
+    try:
+        membership, clone = _asking(options, workspace)
+        if not has_ssh_decisions(HeadFiles(workspace.root).read):
+            raise UsageError(_NEEDS_SSH)
+        key, signers = ssh_identity(workspace.root, options.key or "")
+        id_ = _question_id(options, clone)
+        trace = _same_run(workspace, clone, id_)
+        question = readable_question(clone, id_, open_questions(trace) if trace else ())
+        proposal = _proposal(options, workspace, membership, clone, question)
+        confirm(_decision_lines(clone, question, proposal, trace), options.run)
+        proposal = proposal._replace(decided=datetime.now(UTC).isoformat(timespec="seconds"))
+        where = journal_place(workspace.root, below(clone.home, JOURNAL))
+        with signing_errors():
+            proposal = sign_answer(workspace.root, where, key, proposal, signers)
+        send_answer(membership, proposal)
+    except (FleetSetupError, FleetUnreachable, NobodyAsks, ValueError) as error:
+        raise UsageError(f"nothing was sent: {error}") from None
+    if options.json:
+        print_json({"sent": {**proposal._asdict(), "id": proposal.id}})
+    else:
+        said = f"sent; it counts once the server of {clone.member} has verified and recorded it"
+        print_lines([[Part(plain(said, 200), "good")], [Part("`phasekeeper fleet status` tells", "dim")]])
+    return OK
+
+
+def _asking(options: Namespace, workspace: Workspace) -> tuple[Membership, RunSummary]:
+    """(how this machine takes part in the project, the clone that asks)."""
+    declared = workspace.config.fleet
+    if declared is None:
+        raise UsageError("this root is of no project: `fleet: {project: ID}` in .phasekeeper/config.yaml")
+    membership = membership_of(declared.project)
+    if membership is None:
+        raise UsageError(f"this machine has not joined {declared.project}: phasekeeper fleet join URL")
+    run, machine = options.run.removesuffix("/"), options.on or ""
+    clone = asking_clone(project_board(declared.project), run, options.question or "", machine)
+    if (clone.member, clone.clone) == (membership.member, key_token(str(workspace.root))):
+        raise UsageError(f"it is asked in this very clone: phasekeeper answer {clone.run}")
+    return membership, clone
+
+
+def _question_id(options: Namespace, clone: RunSummary) -> str:
+    """The question that is answered; a person at the terminal is asked where several are open."""
+    if options.question or len(clone.questions) == 1:
+        return options.question or clone.questions[0]
+    require_terminal()
+    return ask("Question", clone.questions)
+
+
+def _same_run(workspace: Workspace, clone: RunSummary, id_: str) -> EvaluationTrace | None:
+    """The run in this clone, where the question is the same one here, about the same; else None."""
+    match = workspace.match(clone.run)
+    trace = workspace.look(match) if match else None
+    words = dict(zip(clone.questions, clone.words, strict=False)).get(id_)
+    for each in open_questions(trace) if trace else ():
+        if (each.id, each.subject, each.words) == (id_, clone.subject_of(id_), words):
+            return trace
+    return None
+
+
+def _proposal(
+    options: Namespace,
+    workspace: Workspace,
+    membership: Membership,
+    clone: RunSummary,
+    question: OpenQuestion,
+) -> AnswerProposal:
+    """The answer as it will be signed; a person at the terminal is asked for what was left out."""
+    option, why = options.option or "", options.reason or ""
+    if not option:
+        require_terminal()
+        print_lines([[Part(plain(line, 900))] for line in question_lines(question)])
+        option = ask("Option" if question.options else "Answer", question.option_ids)
+        why = why or ask("Why", ())
+    if not why.strip():
+        raise UsageError('a decision needs a reason: --reason "..."')
+    proposal = AnswerProposal(
+        membership.project, clone.run, clone.member, clone.clone, question.id, one_line(option),
+        question.asked, question.options, question.subject, clone.head, one_line(why),
+        actor(workspace.root), "",
+    )  # fmt: skip
+    if misfits := misfit(proposal, [question]):
+        raise InvalidCommand(misfits)
+    return proposal
+
+
+def _decision_lines(
+    clone: RunSummary, question: OpenQuestion, proposal: AnswerProposal, trace: EvaluationTrace | None
+) -> Sequence[str]:
+    """What is decided, as the person has to see it before."""
+    if trace is None:
+        return decision_lines(clone, question, proposal)
+    shown = confirmation(trace, answer_of(proposal), datetime.now(UTC))
+    return [shown.title, *shown.lines, place_line(clone)]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nats.errors import Error as NatsError
 from phasekeeper.server.fleet.bucket import FleetUnreachable
-from phasekeeper.server.fleet.connection import BOARD, CLAIMS, connect
+from phasekeeper.server.fleet.connection import ANSWERS, BOARD, CLAIMS, connect
 from phasekeeper.server.fleet.membership import FleetSetupError, Membership, memberships, save_membership
 from phasekeeper.server.fleet.nats_bucket import NatsBucket
 from phasekeeper.server.fleet.server_process import (
@@ -59,12 +59,14 @@ def test_a_member_writes_claims_and_its_own_part_of_the_board(machines: Machines
     as_member(machines.memberships["ann"], scene)
 
 
-def test_a_member_writes_nothing_under_another_name(machines: Machines) -> None:
+@pytest.mark.parametrize("bucket", [BOARD, ANSWERS])
+def test_a_member_writes_nothing_under_another_name(machines: Machines, bucket: str) -> None:
     async def scene(connection: Any) -> None:
-        board = NatsBucket(connection, BOARD, 0.0)
         with pytest.raises(FleetUnreachable):
-            await board.create("ann.clone.forged", b"not ann's")
-        assert await NatsBucket(connection, BOARD, 2.0).get("ann.clone.forged") is None
+            await NatsBucket(connection, bucket, 0.0).create("ann.clone.forged", b"not ann's")
+        patient = NatsBucket(connection, bucket, 2.0)
+        assert await patient.get("ann.clone.forged") is None
+        assert await patient.lease("bob.clone.own", b"bob's", 60)
 
     as_member(machines.memberships["bob"], scene)
 

@@ -15,6 +15,7 @@ from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.server.fleet.board_feed import read_board
 from phasekeeper.server.fleet.bucket import FleetUnreachable
 from phasekeeper.server.fleet.connection import BOARD, LINK
+from phasekeeper.server.fleet.membership import Membership, save_membership
 from phasekeeper.server.hub.hub import Hub
 
 from tests.server.fleet.machines import PROJECT, Machines
@@ -114,6 +115,30 @@ def test_a_machine_that_joined_nothing_shares_nothing(
         hub = Hub(asyncio.get_running_loop())
         await hub.engine.open(root)
         assert hub.engine.board(root).runs and hub._fleet is None
+        await hub.stop()
+
+    asyncio.run(scene())
+
+
+def shared_roots(hub: Hub) -> set[Path]:
+    return set(hub._fleet._roots) if hub._fleet else set()
+
+
+def test_a_root_that_is_opened_after_the_machine_has_joined_is_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before, after = clone(tmp_path / "before", "ids"), clone(tmp_path / "after", "ids")
+
+    async def scene() -> None:
+        hub = Hub(asyncio.get_running_loop())
+        await hub.engine.open(before)
+        assert shared_roots(hub) == set()
+        # Nobody answers there, which changes nothing of it.
+        save_membership(Membership(PROJECT, ("nats://127.0.0.1:1",), "ann"))
+        await hub.engine.open(after)
+        await hub._fleet.wait_for_memberships()
+        assert shared_roots(hub) == {after}
         await hub.stop()
 
     asyncio.run(scene())
