@@ -39,11 +39,11 @@ def delta_problems(delta: str, present: str) -> Iterator[Problem]:
     """What is wrong with a delta beside the present spec of its capability, "" where there is none."""
     document = read(delta)
     known = {each.name: each for each in _requirements(read(present))}
-    renamed = _renamed(document)
+    old_names = _old_names(document)
     for each in _requirements(document):
         if not _MODIFIED.fullmatch(each.section):
             continue
-        now = known.get(each.name) or known.get(renamed.get(each.name, ""))
+        now = known.get(each.name) or known.get(old_names.get(each.name, ""))
         if now is None:
             yield _unknown(each, [*known])
         elif left := [*(Counter(now.scenarios) - Counter(each.scenarios)).elements()]:
@@ -79,7 +79,7 @@ def _scenarios(headings: Sequence[Heading], end: int) -> Iterator[str]:
             yield name[1].strip()
 
 
-def _renamed(document: MarkdownDocument) -> Mapping[str, str]:
+def _old_names(document: MarkdownDocument) -> Mapping[str, str]:
     """New name -> old name of the requirements that the delta renames."""
     pairs: dict[str, str] = {}
     for heading in document.headings:
