@@ -16,10 +16,12 @@ from ...orchestration.evidence.check_state import CheckState, check_findings
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import (
+    BareFolder,
     DefinitionSet,
     Discovery,
     Match,
     PassedFolder,
+    bare_folders,
     candidates,
     discover,
     fallback_candidates,
@@ -145,6 +147,11 @@ class Workspace:
     def finished_work(self) -> Mapping[str, int]:
         """The number of folders of finished work, by workflow."""
         return finished_work(self._definitions, self.files)
+
+    @property
+    def bare_folders(self) -> list[BareFolder]:
+        """Folders of workflows that are there, whether there is a run in them or not."""
+        return bare_folders(self._definitions, self.files)
 
     @property
     def passed_folders(self) -> list[PassedFolder]:
