@@ -93,14 +93,6 @@ class Discovery(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-class BareFolder(NamedTuple):
-    """A folder that a workflow's runs lie in, where there may be none; `places` are those where they do."""
-
-    workflow: str
-    folder: str
-    places: tuple[str, ...]
-
-
 class DefinitionSet:
     """Definitions by name, each compiled when it is first needed; `broken` says why some cannot be used."""
 
@@ -310,22 +302,6 @@ def finished_work(known: DefinitionSet, files: Files) -> dict[str, int]:
             }
             counts |= {definition.name: len(found)} if found else {}
     return counts
-
-
-def bare_folders(known: DefinitionSet, files: Files) -> list[BareFolder]:
-    """The folders of workflows that are there, each by a name that is hidden or its workflow's own.
-
-    Others, as `docs`, hold all kinds of things.
-    """
-    found: list[BareFolder] = []
-    for each in known.definitions.values():
-        names = dict.fromkeys(place.partition("/")[0] for place in each.at if "/" in place)
-        for name in names:
-            is_own = name == each.name or (name[:1] in (".", "_") and not is_glob(name))
-            entry = files.entry(name) if is_own else None
-            if entry and entry.kind == "folder":
-                found.append(BareFolder(each.name, name, each.at))
-    return found
 
 
 def judge(

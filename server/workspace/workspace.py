@@ -16,12 +16,10 @@ from ...orchestration.evidence.check_state import CheckState, check_findings
 from ...orchestration.findings import Finding
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import (
-    BareFolder,
     DefinitionSet,
     Discovery,
     Match,
     PassedFolder,
-    bare_folders,
     candidates,
     discover,
     fallback_candidates,
@@ -37,7 +35,15 @@ from ..disk.decision_keys import load_repository_key
 from ..disk.disk_files import DiskFiles
 from .definitions import DefinitionLibrary, root_findings
 from .head_files import HeadFiles
-from .roots import UsageError, find_root, folders_above, path_in_root, project_folders
+from .roots import (
+    BareFolder,
+    UsageError,
+    bare_folders,
+    find_root,
+    folders_above,
+    path_in_root,
+    project_folders,
+)
 from .run_reader import RunEnvironment, evaluate_match, read_match
 
 if TYPE_CHECKING:
