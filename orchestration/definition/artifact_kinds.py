@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any
 
 from ..evidence.report_readers import READERS, read_text
-from ..findings import Span
+from ..findings import Severity, Span
 from ..formats.json_text import ParsedText, locate_json, read_json
 from ..formats.patch import locate_in_patch, read_patch
 from ..formats.yaml_text import locate_yaml, read_yaml_data
 from ..markdown import document as markdown
 from ..markdown.checklist import CANCELLED_MARKS, DONE_MARKS, read_checklist
 from ..markdown.delta_spec import read_delta_spec
+from ..markdown.present_spec import delta_problems
 from ..markdown.strikes import struck_lines
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
@@ -40,8 +41,9 @@ class ArtifactKind:
     what they mean; any other keys may stand there where it has none.
 
     `read` is None where nothing in the files is read; where there is `add_up`, the data of all files of an
-    artifact are added up by it. `locate` gives the span of the value at a path of the data, or of its key;
-    None where that cannot be told.
+    artifact are added up by it. `counterpart` gives the path of the file that one at a path is compared with,
+    "" for none, and `compare` reads the two texts. `locate` gives the span of the value at a path of the
+    data, or of its key; None where that cannot be told.
     """
 
     about: str
@@ -49,6 +51,8 @@ class ArtifactKind:
     locate: Callable[[str, tuple[str | int, ...], bool], Span | None] = _nowhere
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     add_up: Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
+    counterpart: Callable[[str], str] | None = None
+    compare: Callable[[str, str], ParsedText] | None = None
 
 
 def _read_markdown(text: str) -> ParsedText:
@@ -97,6 +101,22 @@ def _add_boxes(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _read_delta(text: str) -> ParsedText:
     delta = read_delta_spec(text)
     return ParsedText({**delta.counts, "faults": len(delta.problems)}, delta.problems, True)
+
+
+def _present_spec(path: str) -> str:
+    """The spec that a delta is of: that of the capability which its folder is called like."""
+    root, in_changes, below_it = path.rpartition("changes/")
+    change, in_specs, capability = below_it.partition("/specs/")
+    return f"{root}specs/{capability}" if in_changes and change and in_specs else ""
+
+
+def _compare_delta(text: str, present: str) -> ParsedText:
+    """A delta, and what is wrong beside the present spec; what an archive alone refuses is no fault."""
+    delta = read_delta_spec(text)
+    problems = [*delta.problems, *delta_problems(text, present)]
+    faults = sum(each.severity is not Severity.INFO for each in problems)
+    problems.sort(key=lambda each: each.span or Span(0, 0, 0, 0))
+    return ParsedText({**delta.counts, "faults": faults}, tuple(problems), True)
 
 
 def _add_deltas(read: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -148,7 +168,12 @@ KINDS: dict[str, ArtifactKind] = {
         for kind, reader in READERS.items()
     },
     "delta-spec": ArtifactKind(
-        "requirements that a change adds or modifies", _read_delta, fields=_DELTA, add_up=_add_deltas
+        "requirements that a change adds or modifies",
+        _read_delta,
+        fields=_DELTA,
+        add_up=_add_deltas,
+        counterpart=_present_spec,
+        compare=_compare_delta,
     ),
     "approvals": ArtifactKind(
         "approvals of documents, one in a file of JSON",

@@ -212,9 +212,12 @@ def _parse(declared: Artifact, file: File, reader: RunReader) -> ParsedText:
     """The text as its kind reads it; coverage below a threshold of the definition says nothing."""
     least = declared.thresholds
     if least is None:
-        read = KINDS[declared.kind].read
-        assert read
-        return reader.parse_cached(declared.kind, file, read)
+        kind = KINDS[declared.kind]
+        assert kind.read
+        other = kind.counterpart(file.path) if kind.counterpart else ""
+        if kind.compare is None or not other:
+            return reader.parse_cached(declared.kind, file, kind.read)
+        return _compare(declared, file, reader.read(other), reader, kind.compare)
     thresholds = {
         name: number
         for name, number in (("lines", least.lines), ("branches", least.branches))
@@ -222,6 +225,18 @@ def _parse(declared: Artifact, file: File, reader: RunReader) -> ParsedText:
     }
     kind = f"{declared.kind} from {thresholds}"
     return reader.parse_cached(kind, file, lambda text: read_text(declared.kind, text, thresholds))
+
+
+def _compare(
+    declared: Artifact, file: File, other: File, reader: RunReader, compare: Callable[[str, str], ParsedText]
+) -> ParsedText:
+    """The text as its kind reads it beside another one; with one that cannot be read it is not valid."""
+    if other.refused or (other.exists and other.text is None):
+        reader.add_findings(other.path, [other.problem] if other.problem else [])
+        message = f"it cannot be compared with {other.path}, which cannot be read"
+        return ParsedText(None, (Problem("artifact-unreadable", message, Span(0, 0, 0, 1)),), False)
+    memory, present = f"{declared.kind} beside {other.digest}", other.text or ""
+    return reader.parse_cached(memory, file, lambda text: compare(text, present))
 
 
 def read_plan(kind: str, file: File, reader: RunReader, unit: str = "") -> Plan | None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..terminal.finding_views import error_lines, one_line_of
 from ..terminal.lines import PATH_LIMIT, print_errors
 from ..workspace.definitions import UnknownWorkflow
 from ..workspace.roots import UsageError
+from ..workspace.workspace import Workspace
 from .confirm import NotConfirmed
 from .selection import BrokenDefinitions, Selection
 
@@ -139,8 +140,17 @@ def no_run_lines(selection: Selection) -> Iterable[str]:
         yield f"  {where} is no {plain(entry.workflow)} run: {plain(entry.because)}"
     if len(passed) > _PASSED_SHOWN:
         yield f"  and {len(passed) - _PASSED_SHOWN} more folders that are no runs"
+    yield from (f"  {line}" for line in bare_folder_lines(workspace))
     yield "  those of a folder below are found by its path, or by `projects` in .phasekeeper/config.yaml"
     yield "  `phasekeeper workflow list` says where runs are looked for, `phasekeeper demo` makes some to see"
+
+
+def bare_folder_lines(workspace: Workspace) -> Iterator[str]:
+    """Which tools have their folders here, although nothing is begun that could be told about."""
+    for each in workspace.bare_folders:
+        places = plain(", ".join(each.places[:_PASSED_SHOWN]), PATH_LIMIT)
+        nothing = f"{plain(each.folder)} is here, and no work of {plain(each.workflow)} is yet"
+        yield f"{nothing}: it would be at {places}"
 
 
 def exit_code(selection: Selection, code: int = OK) -> int:

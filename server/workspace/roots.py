@@ -7,11 +7,15 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Files, join
-from ...orchestration.vfs.glob import TooManyFolders, glob
+from ...orchestration.vfs.glob import TooManyFolders, glob, is_glob
 from ..disk.repository import file_type, toplevel, upwards
+
+if TYPE_CHECKING:
+    from ...orchestration.snapshot.discovery import DefinitionSet
 
 MOST_PROJECTS = 1_000
 """So many projects may be named by the configuration of a root."""
@@ -101,3 +105,27 @@ def path_in_root(root: Path, path: Path) -> str | None:
             if folder.samefile(root):
                 return named.resolve().relative_to(folder).as_posix()
     return None
+
+
+class BareFolder(NamedTuple):
+    """A folder that a workflow's runs lie in, where there may be none; `places` are those where they do."""
+
+    workflow: str
+    folder: str
+    places: tuple[str, ...]
+
+
+def bare_folders(known: DefinitionSet, files: Files) -> list[BareFolder]:
+    """The folders of workflows that are there, each by a name that is hidden or its workflow's own.
+
+    Others, as `docs`, hold all kinds of things.
+    """
+    found: list[BareFolder] = []
+    for each in known.definitions.values():
+        names = dict.fromkeys(place.partition("/")[0] for place in each.at if "/" in place)
+        for name in names:
+            is_own = name == each.name or (name[:1] in (".", "_") and not is_glob(name))
+            entry = files.entry(name) if is_own else None
+            if entry and entry.kind == "folder":
+                found.append(BareFolder(each.name, name, each.at))
+    return found

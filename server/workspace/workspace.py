@@ -35,7 +35,15 @@ from ..disk.decision_keys import load_repository_key
 from ..disk.disk_files import DiskFiles
 from .definitions import DefinitionLibrary, root_findings
 from .head_files import HeadFiles
-from .roots import UsageError, find_root, folders_above, path_in_root, project_folders
+from .roots import (
+    BareFolder,
+    UsageError,
+    bare_folders,
+    find_root,
+    folders_above,
+    path_in_root,
+    project_folders,
+)
 from .run_reader import RunEnvironment, evaluate_match, read_match
 
 if TYPE_CHECKING:
@@ -145,6 +153,11 @@ class Workspace:
     def finished_work(self) -> Mapping[str, int]:
         """The number of folders of finished work, by workflow."""
         return finished_work(self._definitions, self.files)
+
+    @property
+    def bare_folders(self) -> list[BareFolder]:
+        """Folders of workflows that are there, whether there is a run in them or not."""
+        return bare_folders(self._definitions, self.files)
 
     @property
     def passed_folders(self) -> list[PassedFolder]:

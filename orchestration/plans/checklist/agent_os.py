@@ -10,6 +10,7 @@ import re
 from ..model import MarkStatus
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent
+from .heading_drift import headings_ahead
 from .number_order import numbered_details, open_parts
 from .openspec import NUMBERED
 
@@ -36,7 +37,7 @@ GRAMMAR = ChecklistGrammar(
     stage_id=re.compile(r"(?i)\W*(?:task[ \t]+group|phase)[ \t]+(\d+(?:\.\d+)*)"),
     sight=_sight,
     details=lambda listed, rows: numbered_details(rows, _blockers),
-    problems=lambda listed, rows: open_parts(rows, " "),
+    problems=lambda listed, rows: (*open_parts(rows, " "), *headings_ahead(listed, rows)),
     parent_of=dotted_parent,
 )
 DIALECT = checklist_dialect("an agent-os tasks.md: a list of 1, 1.1, 1.2, ..", GRAMMAR)

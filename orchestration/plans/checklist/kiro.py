@@ -17,6 +17,7 @@ from ...markdown.checklist import Checklist
 from ..model import MarkStatus, TaskFile
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, dotted_parent, in_turn, ticked_ahead
+from .heading_drift import headings_ahead
 from .number_order import mark_replacement
 from .openspec import NUMBERED
 
@@ -129,6 +130,7 @@ def _by_waves(leaves: Sequence[ChecklistRow], waves: Sequence[Sequence[str]]) ->
 def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     known = {row.id for row in rows}
     yield from _drift(rows)
+    yield from headings_ahead(listed, rows)
     yield from ticked_ahead(rows, lambda row: row.remember(_depends))
     found = _waves(listed)
     unknown = [name for wave in found[0] for name in wave if name not in known] if found else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...findings import Problem
 from ...markdown.checklist import Checklist
@@ -11,6 +11,7 @@ from ..model import MarkStatus, TaskFile
 from ..numbering import FreeIds
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, in_turn
+from .heading_drift import headings_ahead
 
 NUMBERED = re.compile(
     r"(?:\*\*|__|~~|`)*(\d+(?:\.\d+)+[a-z]?(?![0-9A-Za-z_])|\d+[a-z]?(?=[.):、](?![0-9A-Za-z])))[.):、]?"
@@ -36,12 +37,13 @@ def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, Ta
     return {row.id: row.detail(turns[row.id]) for row in rows if row.id in turns}
 
 
-def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
+def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
+    yield from headings_ahead(listed, rows)
+    yield from _numbers_elsewhere(rows)
+
+
+def _numbers_elsewhere(rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     """Numbers that stand below another group's heading, as OpenSpec's validate tells them."""
-    return _numbers_elsewhere(listed, rows)
-
-
-def _numbers_elsewhere(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
     ids = FreeIds([row.id for row in rows])
     for row in rows:
         group, dot, _ = row.id.partition(".")

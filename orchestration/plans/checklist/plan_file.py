@@ -6,20 +6,16 @@ They have no grammar; what is stable are boxes, marks that people brought along,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...findings import Problem
 from ...markdown.checklist import Checklist
 from ..model import Dialect, MarkStatus, TaskFile
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, in_turn
+from .heading_drift import headings_ahead
 from .openspec import NUMBERED
 from .reader import has_tasks
-
-_COMPLETE = re.compile(
-    r"(?i)✅|[(\[](?:complete|completed|done|finished)[)\]]|[-–—:][ \t]*(?:complete|completed|done)[ \t*]*$"
-)
 
 
 def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, TaskFile]:
@@ -31,25 +27,6 @@ def _details(listed: Checklist, rows: Sequence[ChecklistRow]) -> Mapping[str, Ta
         )
         for row in rows
     }
-
-
-def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
-    """Headings that say that all below them is done while a box there is open."""
-    left: dict[int, list[str]] = {}
-    for row in rows:
-        if not row.done and row.item.heading >= 0:
-            left.setdefault(row.item.heading, []).append(row.id)
-    for number, names in left.items():
-        heading = listed.document.headings[number]
-        if _COMPLETE.search(heading.text):
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            message = f"the heading says that it is complete, but {names[0]}{more} below it is open"
-            span = heading.span
-            line = listed.document.lines[span.line][span.column : span.end_column]
-            open_line = _COMPLETE.sub("", line).rstrip()
-            # A heading that stands above a line has more than its own.
-            data = {"replacements": (("Do not say that it is complete", open_line),)} if open_line else {}
-            yield Problem("status-drift", message, span, data=data)
 
 
 GRAMMAR = ChecklistGrammar(
@@ -65,7 +42,7 @@ GRAMMAR = ChecklistGrammar(
     stage_id=re.compile(r"(?i)\W*(?:phase|stage|milestone|step|sprint)[ \t]+(\d+(?:\.\d+)*)"),
     sight=lambda line, status: "",
     details=_details,
-    problems=_problems,
+    problems=headings_ahead,
 )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...findings import Problem, Span
 from ...markdown.checklist import Checklist
 from ..model import MarkStatus, TaskFile
 from .dialects import checklist_dialect
 from .grammar import ChecklistGrammar, ChecklistRow, in_turn, ticked_ahead
+from .heading_drift import headings_ahead
 
 _ID = r"T-?\d+(?:\.\d+)*[a-z]?(?![0-9A-Za-z_])"
 _LABELS = re.compile(r"(?:[*_~`]*[ \t]*\[[^\]]*\])*")
@@ -71,8 +72,9 @@ def _is_parallel(row: ChecklistRow) -> bool:
     return bool(labels and _PARALLEL.search(labels[0]))
 
 
-def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterable[Problem]:
-    return ticked_ahead(rows, lambda row: row.remember(_dependencies))
+def _problems(listed: Checklist, rows: Sequence[ChecklistRow]) -> Iterator[Problem]:
+    yield from ticked_ahead(rows, lambda row: row.remember(_dependencies))
+    yield from headings_ahead(listed, rows)
 
 
 GRAMMAR = ChecklistGrammar(

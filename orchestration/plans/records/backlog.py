@@ -61,6 +61,11 @@ class _Statuses(NamedTuple):
             return MarkStatus.DONE
         return MarkStatus.TODO if same == known[0] else MarkStatus.IN_PROGRESS
 
+    def spelling(self, word: str) -> str:
+        """The status that a word means and is not written like, whatever its case; "" for none."""
+        proper = next((each for each in self.words if _same(each) == _same(word)), "")
+        return proper if proper and proper.lower() != word.lower() else ""
+
     @property
     def end(self) -> str:
         """The word for what is done."""
@@ -243,6 +248,10 @@ def _problems(
         words = dict.fromkeys((*likely, *statuses.words))
         data = {"replacements": tuple((f"Say {each}", each) for each in words)}
         yield Problem("marker-unknown", message, document.span("status") or top, data=data)
+    if proper := statuses.spelling(said := document.text("status")):
+        message = f"{file.id} is read as {proper}; Backlog.md takes {said!r} for another status"
+        data = {"replacements": ((f"Say {proper}", proper),)}
+        yield Problem("task-malformed", message, document.span("status"), data=data)
     if status is MarkStatus.DONE and document.open_criteria:
         left = f"{document.open_criteria} of its {document.criteria} criteria are not ticked"
         message = f"{file.id} is {document.text('status')}, but {left}"

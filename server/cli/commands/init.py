@@ -32,7 +32,7 @@ from ...terminal.run_views import print_status
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..confirm import confirm, person_agrees
-from ..output import OK, REFUSED, print_json
+from ..output import OK, REFUSED, bare_folder_lines, print_json
 from ..selection import definitions_of, open_workspaces, select_runs
 
 ATTRIBUTES = (f"**/{FOLDER}/{JOURNAL_NAME} merge=union",)
@@ -84,7 +84,8 @@ def _runs_line(workspace: Workspace) -> Line:
     """How many runs of which workflows are here: conventions are read where they lie, none is set up."""
     counts = Counter(match.workflow.name for match in workspace.matches)
     if not counts:
-        said = "no runs are here yet; `phasekeeper start WORKFLOW NAME` begins one"
+        bare = "".join(f"; {line}" for line in bare_folder_lines(workspace))
+        said = f"no runs are here yet{bare or '; `phasekeeper start WORKFLOW NAME` begins one'}"
         return [Part(f"{plain(str(workspace.root), PATH_LIMIT)}: {said}")]
     named = [f"{count} {plain(name, 60)}" for name, count in counts.most_common()]
     runs = "1 run" if counts.total() == 1 else f"{counts.total()} runs"

@@ -99,6 +99,18 @@ def test_status_without_runs_says_what_was_looked_at_and_what_to_do(here, run):
     assert "`phasekeeper demo`" in err
 
 
+def test_status_without_runs_says_whose_folders_are_here(here, run):
+    (here / ".specify" / "memory").mkdir(parents=True)
+    (here / "docs").mkdir()
+    err = run("status")[2]
+
+    assert (
+        "  .specify is here, and no work of spec-kit is yet: it would be at specs/[0-9][0-9][0-9]*, " in err
+    )
+    assert "docs is here" not in err
+    assert ".specify is here" in run("init")[1]
+
+
 def test_status_as_json_holds_the_runs_in_order_of_their_paths(here, run):
     task(here, "T2")
     task(here, "T1")

@@ -19,7 +19,10 @@ AGENT_OS = ".agent-os/specs/2026-01-05-login"
 SPEC_WORKFLOW = ".spec-workflow/specs/login"
 BESIDE = {
     FEATURE: {"spec.md": "# Login\n", "plan.md": "# Plan\n"},
-    "openspec/changes/add": {"proposal.md": "## Why\n"},
+    "openspec/changes/add": {
+        "proposal.md": "## Why\n",
+        "../../specs/auth/spec.md": "### Requirement: Log out\nIt SHALL.\n#### Scenario: a\n",
+    },
     KIRO: {"requirements.md": "# Requirements\n"},
     AGENT_OS: {"spec.md": "# Login\n"},
     SPEC_WORKFLOW: {"requirements.md": "# Requirements\n"},
@@ -63,6 +66,34 @@ MISTAKES = {
         "dangling-dependency",
         ("Depend on T001 instead of T010",),
         "depends on T001, T001",
+    ),
+    "openspec: a requirement that the present spec calls otherwise": Mistake(
+        "openspec/changes/add/specs/auth/spec.md",
+        "## MODIFIED Requirements\n### Requirement: Log-out\nIt SHALL more.\n#### Scenario: a\n",
+        "delta-invalid",
+        ("Write Log out",),
+        "### Requirement: Log out\n",
+    ),
+    "openspec: a group that is called done": Mistake(
+        "openspec/changes/add/tasks.md",
+        "## 1. Page ✅\n- [x] 1.1 a\n- [ ] 1.2 b\n",
+        "status-drift",
+        ("Do not say that it is complete",),
+        "## 1. Page\n",
+    ),
+    "plan-file: a line of status": Mistake(
+        "PLAN.md",
+        "### Phase 1\n- [ ] a\n**Status:** complete\n",
+        "status-drift",
+        ("Say that it is in progress",),
+        "**Status:** in_progress\n",
+    ),
+    "backlog: a status that is nearly one of the configuration": Mistake(
+        "backlog/tasks/task-1.md",
+        "---\nid: TASK-1\nstatus: In-Progress\n---\n",
+        "task-malformed",
+        ("Say In Progress",),
+        "status: In Progress\n",
     ),
     "openspec: a number of another group": Mistake(
         "openspec/changes/add/tasks.md",
