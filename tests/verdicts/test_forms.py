@@ -37,8 +37,9 @@ def test_fix_tasks_say_beforehand_that_a_test_task_is_added_and_write_every_part
     run = failed_validation()
     assert due(run).step == "create-fix-tasks"
     assert "unless the last of yours has the type test, one is added" in due(run).instructions
-    assert due(run).data is not None
-    task = due(run).data["tasks"][0]
+    data = due(run).data
+    assert data is not None
+    task = data["tasks"][0]
     made = {name: ["one"] if isinstance(value, list) else "one" for name, value in task.items()}
     run.report("create-fix-tasks", "ok", data={"title": "Mend", "tasks": [made]}, report="")
     text = run.files["tasks/f/03-one.md"]
@@ -119,8 +120,9 @@ def test_the_example_of_a_fix_has_an_id_that_no_fix_has_and_keeps_what_is_to_be_
         applied_fixes=applied, diagnosis={"context": {"status": "completed"}}, focus_areas=["context"],
     )  # fmt: skip
     assert due(run).step == "action-propose-fixes"
-    assert due(run).data is not None
-    shown = due(run).data["stateUpdates"]
+    data = due(run).data
+    assert data is not None
+    shown = data["stateUpdates"]
     assert [each["id"] for each in shown["proposed_fixes"]] == ["FIX-2", "FIX-8"]
     assert shown["pending_fixes"] == ["FIX-2", "FIX-8"]
     added = "of pending_fixes what is new is added, the rest stays"
