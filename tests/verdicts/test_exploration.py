@@ -35,6 +35,15 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 
 # Histories that broke a rule once, as long explorations shrank them; a move a line.
 FOUND = """
+master-plan
+edit: all marks
+report: 4b fail
+person: moves on to 4c
+file: 4a complete 02
+report: 5a pass
+report: 6 ok
+person: adopts
+
 phase-loop
 honest: up to quality
 report: quality error

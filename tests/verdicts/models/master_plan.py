@@ -111,8 +111,11 @@ class Truth:
                     stage.implemented |= set(marked)
                     stage.is_let_go |= len(marked) == len(stage.tasks)
             case ["moves", "on", "to", "4c"] | ["skips"]:
-                self.is_approved = True
-                if stage := self.open_stage():
+                # Of work that is under way the plan is still to be adopted, whatever stage is passed over.
+                stage = self.open_stage()
+                marks = any(is_marked(run, task) for each in self.stages.values() for task in each.tasks)
+                self.is_approved |= not (self.is_under_way or marks)
+                if stage:
                     stage.is_let_go = True
             case ["moves", "on", "to", "6"]:
                 # What was shut before the phase is waived, and shown to the person who does it.
@@ -173,10 +176,11 @@ class Truth:
             for stage in [each for each in self.stages.values() if not each.passed()][:1]:
                 stage.verdict = "pass"
         elif step == "4b" and outcome == "fail":
-            # Whoever passed the stage over did not see this.
+            # Whoever passed the stage over did not see this. Of what nobody approved the last stage is meant.
             self.is_validated = False
-            for stage in self.stages.values():
-                if set(tasks) & set(stage.tasks):
+            last = [*self.stages.values()][-1:] if not (tasks or self.is_approved) else []
+            for stage in last or self.stages.values():
+                if last or set(tasks) & set(stage.tasks):
                     stage.fail(tasks)
 
     def broken(self, evaluation: Evaluation) -> Iterable[str]:
