@@ -206,7 +206,8 @@ def test_a_feature_goes_from_start_to_complete(drive: Drive) -> None:
     evaluation = drive.evaluation("late-fees")
     assert (evaluation["status"], evaluation["suggestion"]["kind"]) == ("complete", "stop")
     assert (evaluation["progress"], evaluation["findings"]) == ({"done": 4, "total": 4}, [])
-    assert drive.text(PLAN) == _ticked("01", "02", "03", "04")
+    ended = _ticked("01", "02", "03", "04").replace("**Status**: [ ] Planning", "**Status**: [x] Complete")
+    assert drive.text(PLAN) == ended
 
 
 # ---- clarification and discovery --------------------------------------------------------------
