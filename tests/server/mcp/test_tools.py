@@ -189,8 +189,8 @@ async def test_the_next_step_is_enough_to_act(root: Path, era: str) -> None:
         ]  # fmt: skip
         assert step["produce"][0]["example"].startswith("--- a/")
         assert step["reports"][0] == {
-            "step": "codegen", "outcomes": ["ok", "error"], "instructions": "", "data": None, "listChanges": "",
-            "form": None, "brings": [],
+            "step": "codegen", "outcomes": ["ok", "error"], "instructions": "", "data": None,
+            "listChanges": "", "form": None, "brings": [],
         }  # fmt: skip
         assert {"action": "test", "because": "phases are not skipped"} in step["forbidden"]
         said = await text(client, "next_step", run="T1")
