@@ -39,6 +39,8 @@ _NOT_MINE = (10071, 10164)
 """The server's codes for another last sequence: of one that is stored, and of one that is on its way."""
 _NO_MESSAGE = 10037
 _REFUSED = (400, 403, 404)
+_NO_PEERS = 10005
+"""Servers that begin know too few of the others to keep copies on; they say it as what they refuse."""
 _ID = "Nats-Msg-Id"
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _HEADER_BYTES = 512
@@ -217,7 +219,7 @@ async def patiently(connection: Client, patience_s: float, call: Callable[[], Aw
         try:
             return await call()
         except APIError as error:
-            if error.code in _REFUSED:
+            if error.code in _REFUSED and error.err_code != _NO_PEERS:
                 raise FleetUnreachable(f"the fleet's server refuses: {error.description}") from error
             said = error.description
         except (nats.errors.Error, JetStreamError, OSError, TimeoutError) as error:

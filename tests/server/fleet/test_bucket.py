@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
+import nats.errors
 import pytest
+from nats.aio.client import Client
+from nats.js.errors import APIError
 from phasekeeper.server.fleet.bucket import HISTORY, MAX_VALUE_BYTES, Bucket, FleetUnreachable, KeyValue
 from phasekeeper.server.fleet.memory_bucket import MemoryBucket
 from phasekeeper.server.fleet.nats_bucket import NatsBucket, create_stream
 
 from tests.server.fleet.nats_servers import Servers, connection_to
 
+_NO_PEERS = 10005
 _BOUND = 400
 _LOOK_S = 0.02
 
@@ -282,3 +287,33 @@ def test_a_bucket_that_nobody_serves_is_out_of_reach_and_no_key_of_it_is_free(se
             await connection.close()
 
     asyncio.run(scene())
+
+
+def test_a_bucket_is_made_once_there_are_servers_enough_for_its_copies(tmp_path: Path) -> None:
+    servers = Servers(tmp_path, 3)
+
+    async def lacks_peers(connection: Client) -> bool:
+        try:
+            await connection.jetstream(timeout=1).add_stream(name="early", num_replicas=3)
+        except APIError as error:
+            return error.err_code == _NO_PEERS
+        except nats.errors.Error:
+            return False
+        raise AssertionError("two servers keep three copies")
+
+    async def scene() -> None:
+        servers.start(0, 1)
+        connection = await connection_to(servers.urls[:2])
+        try:
+            assert await _eventually(lambda: lacks_peers(connection))
+            making = asyncio.create_task(create_stream(connection, "late", replicas=3, max_bytes=1 << 22))
+            servers.start(2)
+            await making
+            assert await NatsBucket(connection, "late").create("task", b"1")
+        finally:
+            await connection.close()
+
+    try:
+        asyncio.run(scene())
+    finally:
+        servers.kill()
