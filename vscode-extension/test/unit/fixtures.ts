@@ -5,6 +5,17 @@ import { INITIAL, reduce, type State } from "../../src/store";
 
 export const ROOT = "/work/shop";
 
+export const reportable = (step: string, over: Partial<Suggestion["reports"][number]> = {}) => ({
+  step,
+  outcomes: ["ok", "error"],
+  instructions: "",
+  data: null,
+  listChanges: "",
+  form: null,
+  brings: [],
+  ...over,
+});
+
 export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
   kind: "advance",
   phrase: "Go on to codegen",
@@ -18,7 +29,7 @@ export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
   produce: [],
   tasks: [],
   parallel: [],
-  reports: [{ step: "codegen", outcomes: ["ok", "error"], data: null, form: null, brings: [] }],
+  reports: [reportable("codegen")],
   waitingFor: null,
   ...over,
 });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { evaluation, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
+import { evaluation, reportable, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 
 const FORM = "# Phase Quality Gate\n\n**PHASE GATE STATUS**: <PASS or FAIL>\n";
 interface Item {
@@ -55,7 +55,7 @@ vi.mock("vscode", () => ({
 }));
 
 const { report } = await import("../../src/commands/work");
-const reports = [{ step: "4b", outcomes: ["pass", "fail"], data: null, form: FORM, brings: [] }];
+const reports = [reportable("4b", { outcomes: ["pass", "fail"], form: FORM })];
 const run = summary({ suggestion: suggestion({ reports }) });
 const plain = summary({ run: "tasks/plain" });
 const graph = { phases: [{ id: "4b", outcomes: ["pass", "fail"] }] };

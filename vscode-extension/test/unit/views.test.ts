@@ -8,7 +8,7 @@ import type { Row } from "../../src/views/row";
 import { byUrgency, fitsFilter, PLAIN_LIST, runDetails, runRows } from "../../src/views/runs";
 import { readiness, status as statusOf } from "../../src/views/status";
 import { optionLabels, restrictedMessage, waitingRows } from "../../src/views/waiting";
-import { evaluation, gate, phase, question, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
+import { evaluation, gate, phase, question, reportable, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 import { outline } from "./outline";
 
 const fetch = () => Promise.resolve(null);
@@ -209,7 +209,7 @@ test("the next step says what, why, on what evidence, what to write and what not
 
 test("what a report still needs is a row of the next step", async () => {
   const need = (kind: "report" | "files" | "changed", phrase: string, met: boolean | null) => ({
-    ...{ kind, text: phrase, phrase, paths: [], met },
+    ...{ kind, text: phrase, phrase, paths: [], met, outcomes: ["complete"] },
   });
   const brings = [
     need("report", "its text in the form of a report", null),
@@ -217,7 +217,7 @@ test("what a report still needs is a row of the next step", async () => {
     need("files", "these files exist: src/b.py", true),
     need("changed", "a file was changed since 4b fail: src/b.py", null),
   ];
-  const reports = [{ step: "F2", outcomes: ["complete", "partial"], data: null, form: null, brings }];
+  const reports = [reportable("F2", { outcomes: ["complete", "partial"], brings })];
   const rows = await outline(nextRows(stateWith([summary({ suggestion: suggestion({ reports }) })])));
   expect(rows.filter((row) => row.endsWith("needs it"))).toEqual([
     "  these files exist: src/a.py | complete needs it",
@@ -242,13 +242,7 @@ test("a step that begins with an action is named as the server says it, with not
 });
 
 test("a report is about the suggested step, else the present phase", () => {
-  const reports = ["verify", "planning"].map((step) => ({
-    step,
-    outcomes: ["ok"],
-    data: null,
-    form: null,
-    brings: [],
-  }));
+  const reports = ["verify", "planning"].map((step) => reportable(step));
   expect(stepOf(summary({ suggestion: suggestion({ reports }) }))).toBe("verify");
   expect(stepOf(summary({ suggestion: suggestion({ kind: "wait", reports: [] }) }))).toBe("planning");
 });
