@@ -95,16 +95,21 @@ def path_in_root(root: Path, path: Path) -> str | None:
     A link inside the root keeps the name it was given by; a root reached by two names (a link above
     it, another case on a file system that ignores case) is still the same root.
     """
-    named = Path(os.path.abspath(path))  # noqa: PTH100 - absolute() would leave ".." in it
-    for candidate in (named, named.resolve()):
+    named, real = Path(os.path.abspath(path)), real_path(path)  # noqa: PTH100 - absolute() would leave ".." in it
+    for candidate in (named, real):
         for base in (root, root.resolve()):
             if candidate != base and candidate.is_relative_to(base):
                 return candidate.relative_to(base).as_posix()
-    for folder in named.resolve().parents:
+    for folder in real.parents:
         with suppress(OSError):
             if folder.samefile(root):
-                return named.resolve().relative_to(folder).as_posix()
+                return real.relative_to(folder).as_posix()
     return None
+
+
+def real_path(path: Path) -> Path:
+    """The path without its links; links that lead in a circle stay in it, at which `resolve` raises."""
+    return Path(os.path.realpath(path))
 
 
 class BareFolder(NamedTuple):

@@ -43,6 +43,7 @@ from .roots import (
     folders_above,
     path_in_root,
     project_folders,
+    real_path,
 )
 from .run_reader import RunEnvironment, evaluate_match, read_match
 
@@ -263,4 +264,4 @@ def open_path(
     folders, problems = project_folders(DiskFiles(found), workspace.config.projects)
     findings = tuple(Finding(p.code, CONFIG_PATH, p.message, p.span) for p in problems)
     workspaces = (workspace, *(Workspace(found / folder) for folder in folders))
-    return OpenWorkspaces(workspaces, path_in_root(found, path.resolve()), findings)
+    return OpenWorkspaces(workspaces, path_in_root(found, real_path(path)), findings)

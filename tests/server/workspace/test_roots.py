@@ -286,3 +286,11 @@ def test_a_plan_file_beside_the_runs_of_a_root_above_is_a_root_of_its_own(base: 
     opened = open_path(package)
     assert opened.workspaces[0].root == package
     assert [match.run for match in opened.workspaces[0].matches] == ["PLAN.md#PLAN"]
+
+
+def test_links_that_lead_in_a_circle_keep_their_place_in_the_root(base: Path) -> None:
+    root = base / "root"
+    root.mkdir(exist_ok=True)
+    (root / "loop").symlink_to("loop")
+    assert path_in_root(root, root / "loop" / "state.json") == "loop/state.json"
+    assert path_in_root(root / "tasks", root / "loop") is None
