@@ -92,7 +92,7 @@ class FileCache:
         if not self.has_grace:
             for path in list(self.saves.holds):
                 if any(f"{path}/".startswith(f"{hint}/") or not hint for hint in hints):
-                    self.saves.drop(path)
+                    self.changed |= {path} if self.saves.drop(path) else set()
         by_folder: dict[str, set[str]] = {}
         for hint in self._with_aliases(hints):
             place = self._outermost(hint)
@@ -331,7 +331,7 @@ class FileCache:
         is_half = is_half or self.saves.is_partial(before or File(path), now)
         if self.has_grace and is_fresh and is_half:
             return self.saves.hold(path, before, now) and before is not None
-        self.saves.drop(path)
+        self.changed |= {path} if self.saves.drop(path) else set()
         return False
 
     def _last_read(self, path: str) -> File | None:

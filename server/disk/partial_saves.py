@@ -88,9 +88,9 @@ class PartialSaves:
             self._holds[path] = Hold(before, state, self._now_ms() + GRACE_MS, is_gone(now))
         return True
 
-    def drop(self, path: str) -> None:
-        """The file is not held any more."""
-        self._holds.pop(path, None)
+    def drop(self, path: str) -> bool:
+        """The file is not held any more. True if it was: who waited for it looks at it again."""
+        return self._holds.pop(path, None) is not None
 
     def over(self) -> list[str]:
         """The files whose grace is over."""

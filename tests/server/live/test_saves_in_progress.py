@@ -338,3 +338,19 @@ def test_the_swap_file_of_an_editor_holds_nothing_back(books):
     remove(books.root / PLAN / ".MASTER_PLAN.md.swp")
     books.tell(PLAN)
     assert not books.live.held_runs()
+
+
+@pytest.mark.parametrize("look", [
+    lambda live, path: run_to_end(live.refresh_all_in_parts()),
+    lambda live, path: live.refresh_paths([live.root / path]),
+])  # fmt: skip
+def test_a_definition_that_may_be_half_saved_counts_after_a_look_without_grace(books, monkeypatch, look):
+    path = ".phasekeeper/workflows/phase-loop.yaml"
+    put(books.root / path, '{"ok": false}')
+    saved_ns = (books.root / path).stat().st_ctime_ns
+    monkeypatch.setattr(file_cache, "time_ns", lambda: saved_ns)
+    books.tell(path)
+    assert path not in books.live.findings
+    look(books.live, path)
+    assert path in books.live.findings
+    assert books.is_as_at_first_sight()
