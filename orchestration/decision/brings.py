@@ -8,7 +8,7 @@ step beforehand are those of a draft of its report.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -30,7 +30,8 @@ from .facts import RunFacts
 _MOST_WORDS = 100
 # Of the tasks that a text leaves out, and of the files that are not there, so many are named.
 _MOST_NAMED = 8
-_PATH = re.compile(r"[\w@+~-]*(?:[./][\w@+~-]+)+")
+# A search begins at the start of a word alone: from each letter of a long one on it would take its square.
+_PATH = re.compile(r"(?<![\w@+~-])[\w@+~-]*+(?:[./][\w@+~-]++)++")
 _HOST = r"https://[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?)*(?::\d{1,5})?"
 _ADDRESS = re.compile(rf"{_HOST}/[^\s<>]+")
 # A pull request as the forges number them: GitHub, Gitea, Bitbucket, Azure, GitLab, Gerrit, Launchpad,
@@ -157,10 +158,14 @@ def _of_missing(facts: RunFacts, wanted: Expression, context: Context, delivery:
     said = "its text says of each of these files why it is not there"
     if delivery.is_draft:
         return Requirement(RequirementKind.MISSING, said, tuple(gone))
-    silent = [
-        path for path in gone if not re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", delivery.text)
-    ]
+    words = {*_PATH.findall(delivery.text)}
+    silent = [path for path in gone if not _is_named(path, words, delivery.text)]
     return Requirement(RequirementKind.MISSING, said, tuple(silent or gone), not silent)
+
+
+def _is_named(path: str, words: Set[str], text: str) -> bool:
+    """True if a text with these paths names one; one with other characters in it stands there somewhere."""
+    return path in words if _PATH.fullmatch(path) else path in text
 
 
 def _task_ids(context: Context, wanted: Expression) -> Iterator[str]:

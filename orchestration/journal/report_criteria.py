@@ -21,7 +21,7 @@ _LINE = re.compile(
     r"([\w.`/-]+?)(?:[ \t]*+:|[ \t]++[–—-])[ \t]++(.+)",
     re.I,
 )
-_NAME = re.compile(r"[\w./-]*\w")
+_NAME = re.compile(r"(?<![\w./-])[\w./-]*\w")
 # Words of a text that are looked up as the name of a task.
 MOST_NAMES = 5000
 

@@ -27,7 +27,7 @@ _MESSAGE_LENGTH = 300
 _SUMMARY_KEYS = ("summary", "root cause", "issue", "problem", "reason")
 _STAGE = re.compile(r"(?i)(?:(?:phase|stage)[ \t]++)?\[?([\w.]*\w)")
 _ROUND = re.compile(r"\[?(\d{1,9})(?!\d)")
-_BRACKETS = re.compile(r"\[([^\[\]]*\w[^\[\]]*)\](?!\()")
+_BRACKETS = re.compile(r"\[(?=[^\[\]\w]*+\w)([^\[\]]*+)\](?!\()")
 _MANUAL = re.compile(r"\bMANUAL\b")
 _MANUAL_ITEM = re.compile(
     r"[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?:\[.?\][ \t]++)?+(?:\*\*)?+"

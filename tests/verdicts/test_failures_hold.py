@@ -204,3 +204,29 @@ def test_a_gate_that_passed_after_a_waiver_is_waived_no_more() -> None:
     run.report("4b", "pass").report("4c", "ok")
     assert (run.gate("2"), run.gate("3")) == ("not-reached", "not-reached")
     assert "phase-skipped" not in run.codes()
+
+
+WORK = "# Task Complete\n\n**Task File**: 02-t.md\n**Status**: COMPLETE\n"
+
+
+def _worked_on_again(*steps: str) -> Run:
+    """A run of one stage that passed, with these steps behind it; then work on a task of it is filed again."""
+    run = plan_run("x ").report("4a", "complete", "02").report("4b", "pass").report("4c", "ok")
+    for step in steps:
+        run = run.override("6") if step == "override" else run.report(step, "ok" if step == "6" else "pass")
+    return run.write("reports/again.md", WORK)
+
+
+@pytest.mark.parametrize("step", ["5a", "override"])
+def test_what_a_validation_said_or_a_person_let_go_is_no_word_on_later_work(step: str) -> None:
+    run = _worked_on_again(step)
+    assert run.standing == "active stay 5a"
+    run.report("5a", "pass")
+    assert run.standing == "active advance 6"
+
+
+def test_learnings_of_before_are_none_of_later_work_that_a_person_lets_go() -> None:
+    run = _worked_on_again("5a", "6")
+    assert run.standing == "active stay 5a"
+    run.override("6")
+    assert run.standing == "active stay 6"

@@ -23,7 +23,7 @@ from .reader import RADIO, header_fields, read
 from .rows import MARK_OF, MARKS
 from .task_file import draft_task_files
 
-_COUNT = re.compile(r"\d+([ \t]*/[ \t]*)\d+")
+_COUNT = re.compile(r"(?<!\d)\d++([ \t]*+/[ \t]*+)\d++")
 _PERCENT = re.compile(r"(?<![\d.])\d{1,9}(?:\.(\d{1,9}))?(?=[ \t]*%)")
 _FIGURE = re.compile(r"\d+")
 

@@ -142,7 +142,7 @@ class _IssueList(NamedTuple):
     is_plain: bool
 
 
-class _Family(NamedTuple):
+class _Hierarchy(NamedTuple):
     """What each issue is a part of, the parts of each, and where each stands among all."""
 
     above: Mapping[str, str]
@@ -154,7 +154,7 @@ class _Memory(NamedTuple):
     """What a plan keeps to read the next text by."""
 
     listed: _IssueList
-    family: _Family
+    hierarchy: _Hierarchy
     records: Sequence[TaskRecord]
 
 
@@ -175,13 +175,13 @@ def read_issues(text: str, before: Plan | None = None) -> Plan | None:
     )
     if not listed.issues:
         return None
-    family, records = _records(listed.issues, last)
+    hierarchy, records = _records(listed.issues, last)
     lines = [*listed.numbers.values()]
     for line, found in zip(lines, map(_PROBLEMS, listed.issues.values()), strict=True):
         if found:
             problems += (move_down(each, line) for each in found)
     plan = plan_of_records(records, Span(0, 0, 0, 0), problems, before=before, lines=lines)
-    return replace(plan, memory=plan.memory | {_ISSUES: _Memory(listed, family, records)})
+    return replace(plan, memory=plan.memory | {_ISSUES: _Memory(listed, hierarchy, records)})
 
 
 def _list_issues(text: str, last: Mapping[str, _Issue], problems: list[Problem]) -> _IssueList:
@@ -262,7 +262,7 @@ def _newest(
 # ---- records
 
 
-def _records(issues: Mapping[str, _Issue], last: _Memory | None) -> tuple[_Family, Sequence[TaskRecord]]:
+def _records(issues: Mapping[str, _Issue], last: _Memory | None) -> tuple[_Hierarchy, Sequence[TaskRecord]]:
     """The record of each issue, in order.
 
     It is told from the issue, those that it is a part of, its open parts, the ids that there are, its rank.
@@ -275,26 +275,26 @@ def _records(issues: Mapping[str, _Issue], last: _Memory | None) -> tuple[_Famil
         news, olds = [*issues.values()], [*before.values()]
         changed = [(news[number], olds[number]) for number in differing]
         if all((new.id, new.whole, new.turn) == (old.id, old.whole, old.turn) for new, old in changed):
-            above, children, positions = last.family
+            above, children, positions = last.hierarchy
             records = [*last.records]
             due = _dependants([new.id for new, _ in changed], above, children)
             for name in sorted(due, key=positions.__getitem__):
                 number = positions[name]
                 records[number] = _record(issues[name], issues, above, children, records[number].rank)
-            return last.family, records
-    family = _family(issues)
+            return last.hierarchy, records
+    hierarchy = _hierarchy_of(issues)
     turns = sorted(issues.values(), key=lambda issue: issue.turn)
     ranks = {issue.id: number for number, issue in enumerate(turns)}
-    above, children, _ = family
-    return family, [_record(issue, issues, above, children, ranks[name]) for name, issue in issues.items()]
+    above, children, _ = hierarchy
+    return hierarchy, [_record(issue, issues, above, children, ranks[name]) for name, issue in issues.items()]
 
 
-def _family(issues: Mapping[str, _Issue]) -> _Family:
+def _hierarchy_of(issues: Mapping[str, _Issue]) -> _Hierarchy:
     above = {name: issue.whole for name, issue in issues.items() if issue.whole in issues}
     children: dict[str, list[str]] = {}
     for name, parent in above.items():
         children.setdefault(parent, []).append(name)
-    return _Family(above, children, {name: position for position, name in enumerate(issues)})
+    return _Hierarchy(above, children, {name: position for position, name in enumerate(issues)})
 
 
 def _dependants(

@@ -85,3 +85,12 @@ def test_of_a_large_file_the_line_that_differs_is_read_and_its_record_made(
     part = line("e.2", "closed", ("blocks e.1",))
     DIALECT.read_after(text.replace(line("u7"), closed).replace(LINES[2], part), after)
     assert (read[1:], made[1:]) == ([part], ["e", "e.2", "e.2.1"])
+
+
+@pytest.mark.parametrize(
+    "new", [line("t4", "tombstone"), line("t5"), line(""), "[]", "{", "", "======="], ids=range(7)
+)
+def test_a_line_that_is_no_issue_of_its_own_any_more_has_all_listed_anew(new: str) -> None:
+    text = TEXT.replace(LINES[9], new)
+    assert text != TEXT
+    assert all_of(DIALECT.read_after(text, DIALECT.read(TEXT))) == all_of(DIALECT.read(text))

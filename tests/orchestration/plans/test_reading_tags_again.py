@@ -164,3 +164,13 @@ def test_a_word_in_the_place_of_a_task_is_read_again_however_it_is_written() -> 
         before = dialect.read(text)
         assert all_of(again) == all_of(before)
         assert before
+
+
+def test_tasks_that_move_in_their_line_have_their_places_there() -> None:
+    dialect, before = tag_dialect("master"), None
+    for text in (FLAT, FLAT.replace('"status": "pending"', '"status": "done"', 1)):
+        again = dialect.read_after(text, before)
+        tags._newest.clear()
+        before = dialect.read(text)
+        assert all_of(again) == all_of(before)
+        tags.read_text(text)
