@@ -210,16 +210,16 @@ WORK = "# Task Complete\n\n**Task File**: 02-t.md\n**Status**: COMPLETE\n"
 
 
 def _worked_on_again(*steps: str) -> Run:
-    """A run of one stage that passed, with these steps behind it; then work on a task of it is filed again."""
+    """A run of one stage that passed, with these steps behind it, and work on its task filed again."""
     run = plan_run("x ").report("4a", "complete", "02").report("4b", "pass").report("4c", "ok")
     for step in steps:
         run = run.override("6") if step == "override" else run.report(step, "ok" if step == "6" else "pass")
     return run.write("reports/again.md", WORK)
 
 
-@pytest.mark.parametrize("step", ["5a", "override"])
-def test_what_a_validation_said_or_a_person_let_go_is_no_word_on_later_work(step: str) -> None:
-    run = _worked_on_again(step)
+@pytest.mark.parametrize("steps", [("5a",), ("override",), ("override", "6")], ids=" ".join)
+def test_what_a_validation_said_or_a_person_let_go_is_no_word_on_later_work(steps: tuple[str, ...]) -> None:
+    run = _worked_on_again(*steps)
     assert run.standing == "active stay 5a"
     run.report("5a", "pass")
     assert run.standing == "active advance 6"
