@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -109,3 +110,11 @@ def plan(root: Path, name: str, tasks: int, done: int = 0) -> Path:
 
 
 _HEAD = ("| Order | Task ID | File | Description | Type | Status |", "|---|---|---|---|---|---|")
+
+
+def ssh_keys(folder: Path, *names: str) -> Path:
+    """The folder, with an SSH key of each name."""
+    for name in names:
+        words = [needs("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(folder / name)]
+        subprocess.run(words, check=True)
+    return folder

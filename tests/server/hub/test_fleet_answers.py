@@ -37,7 +37,7 @@ from phasekeeper.server.workspace.head_files import HeadFiles
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.roots import needs, put
+from tests.roots import needs, put, ssh_keys
 from tests.server.fleet.machines import PROJECT, Machines
 from tests.server.workspace.test_apply import planned_root
 
@@ -53,11 +53,7 @@ _BOUND, _LOOK_S = 1500, 0.02
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The SSH keys of ann, who may decide, and of eve, who may not."""
-    folder = tmp_path_factory.mktemp("keys")
-    for name in ("ann", "eve"):
-        words = [needs("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(folder / name)]
-        subprocess.run(words, check=True)
-    return folder
+    return ssh_keys(tmp_path_factory.mktemp("keys"), "ann", "eve")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from phasekeeper.server.workspace.head_files import HeadFiles
 from phasekeeper.server.workspace.roots import UsageError
 from phasekeeper.server.workspace.workspace import Workspace
 
-from tests.roots import loop, needs, put, run_to_end
+from tests.roots import loop, needs, put, run_to_end, ssh_keys
 
 LOOP = ".claude/state"
 JOURNAL = f"{LOOP}/.phasekeeper/journal.jsonl"
@@ -45,11 +45,7 @@ def commit(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    for name in ("ann", "bob"):
-        words = [needs("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(folder / name)]
-        subprocess.run(words, check=True)
-    return folder
+    return ssh_keys(tmp_path_factory.mktemp("keys"), "ann", "bob")
 
 
 @pytest.fixture(autouse=True)
