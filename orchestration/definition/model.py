@@ -6,7 +6,6 @@ what may stand there and what it means. The other fields tell where something st
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -360,9 +359,9 @@ class Workflow:
         if raw in self.phases or raw in self.aliases:
             return raw if raw in self.phases else self.aliases[raw]
         for spelling, name in self.aliases.items():
-            match = "*" in spelling and re.fullmatch(re.escape(spelling).replace(r"\*", "(.*)"), raw)
-            if match:
-                named = name.replace("*", match[1])
+            head, star, tail = spelling.partition("*")
+            if star and len(raw) >= len(head + tail) and raw.startswith(head) and raw.endswith(tail):
+                named = name.replace("*", raw[len(head) : len(raw) - len(tail)])
                 # An alias may lead to another spelling: code_review_done is code_review is review.
                 return named if named in self.phases else self.aliases.get(named, named)
         return raw

@@ -35,7 +35,7 @@ _FAILURES = {"failure": "failure", "error": "error", "rerunFailure": "failure", 
 _FLAKY = frozenset({"flakyFailure", "flakyError"})
 _FAILED_WORDS = frozenset({"failed", "failure", "fail", "error", "errored", "broken"})
 _SKIPPED_WORDS = frozenset({"skipped", "disabled", "ignored", "notrun", "suppressed", "pending", "todo"})
-_PATH = re.compile(r"[^\s:*?]+[/\\][^\s:*?]*\.\w{1,6}")
+_PATH = re.compile(r"(?=[^\s:*?]+\.\w{1,6}\Z).[^/\\]*+[/\\].*+")
 _DEPENDENCIES = re.compile(r"(?:^|[/\\])(?:node_modules|site-packages|dist-packages)[/\\]")
 _MOST_TEXT = 8 * 1024
 """Characters of a failure's text that are kept from its beginning, and as many from its end."""

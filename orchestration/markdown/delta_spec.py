@@ -17,7 +17,7 @@ _OTHER_SECTION = re.compile(r"(?i)\w+[ \t]+Requirements")
 _REQUIREMENT = re.compile(r"(?i)Requirement:[ \t]*(.*)")
 _SCENARIO = re.compile(r"(?i)Scenario:")
 _DUTY = re.compile(r"\b(?:SHALL|MUST)\b")
-_RENAME = re.compile(r"(?i)[ \t]*[-*]?[ \t]*(FROM|TO):")
+_RENAME = re.compile(r"(?i)[ \t]*+[-*]?[ \t]*+(FROM|TO):")
 
 
 class DeltaSpec(NamedTuple):

@@ -21,7 +21,7 @@ _RENAMED = re.compile(r"(?i)RENAMED[ \t]+Requirements")
 _REQUIREMENT = re.compile(r"(?i)Requirement:[ \t]*(.*)")
 _SCENARIO = re.compile(r"(?i)Scenario:[ \t]*(.*)")
 _RENAME = re.compile(
-    r"(?i)[ \t]*[-*]?[ \t]*(FROM|TO):[ \t]*`?[ \t]*(?:###[ \t]*)?(?:Requirement:)?[ \t]*([^`\n]*)"
+    r"(?i)[ \t]*+[-*]?[ \t]*+(FROM|TO):[ \t]*+`?[ \t]*+(?:###[ \t]*+)?(?:Requirement:)?[ \t]*+([^`\n]*)"
 )
 _MOST_NAMED = 3
 

@@ -67,7 +67,9 @@ def phase_arrows(workflow: Workflow) -> list[tuple[str, str, str]]:
 
 
 # "stage {stage.id}" is any stage; other values, known in a run alone, are named by what they are read from.
-_NUMBERED, _NAMED, _COMPUTED = (re.compile(r) for r in (r"(\w+) \{\1\.id\}", r"\{([\w.]+)\}", r"\{[^}]*\}"))
+_NUMBERED, _NAMED, _COMPUTED = (
+    re.compile(r) for r in (r"\b(\w+) \{\1\.id\}", r"\{([\w.]+)\}", r"\{[^{}]*\}")
+)
 
 
 def _without_values(template: str) -> str:

@@ -130,7 +130,7 @@ def _statuses(document: MarkdownDocument) -> Iterator[WrittenStatus]:
 def _statement_at(line: int, match: re.Match[str], is_front: bool) -> WrittenStatus:
     value, start = match["value"].rstrip(), match.start("value")
     if is_front:
-        value = re.sub(r"[ \t]+#.*", "", value)
+        value = re.sub(r"(?<![ \t])[ \t]++#.*", "", value)
     if value[:1] in "'\"" and value[-1:] == value[:1] and len(value) > 1:
         value, start = value[1:-1], start + 1
     return WrittenStatus(value, Span(line, start, line, start + len(value)), is_front)

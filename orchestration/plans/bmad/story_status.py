@@ -73,7 +73,7 @@ _WORDS: Mapping[str, StoryStatus] = MappingProxyType({
 })  # fmt: skip
 TRACKER_WORDS = frozenset(("backlog", "ready-for-dev", "in-progress", "review", "done", "drafted"))
 """Those that sprint_plan.py takes for the status of a story, its former one for `ready-for-dev` too."""
-_TAIL = re.compile(r"[ \t]*(?:[(\[,;]|[.:][ \t]|[ \t][-–—][ \t]|[✅✔☑✓🎉]).*")
+_TAIL = re.compile(r"(?<![ \t])[ \t]*+(?:[(\[,;]|[.:][ \t]|(?<=[ \t])[-–—][ \t]|[✅✔☑✓🎉]).*")
 _LONGEST = 300
 _AROUND = " \t*_~`'\".!\ufe0f"
 _DOUBT = re.compile(

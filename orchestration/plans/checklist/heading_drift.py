@@ -15,8 +15,8 @@ _COMPLETE = re.compile(
     r"(?i)✅|[(\[](?:complete|completed|done|finished)[)\]]|[-–—:][ \t]*(?:complete|completed|done)[ \t*]*$"
 )
 _STATUS_LINE = re.compile(
-    r"(?i)[ \t]*(?:[-*][ \t]+)?\**status\**[ \t]*:[ \t]*\**[ \t]*(?:✅[ \t]*)?"
-    r"(complete|completed|done|finished)\b[ \t]*[*.!]*[ \t]*"
+    r"(?i)[ \t]*+(?:[-*][ \t]++)?\**+status\**+[ \t]*+:[ \t]*+\**+[ \t]*+(?:✅[ \t]*+)?"
+    r"(complete|completed|done|finished)\b[ \t]*+[*.!]*+[ \t]*+"
 )
 
 

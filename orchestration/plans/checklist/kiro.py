@@ -22,7 +22,7 @@ from .number_order import mark_replacement
 from .openspec import NUMBERED
 
 _PARALLEL = re.compile(r"\(P\)[ \t*_]*$|^\S+[ \t]+\(P\)")
-_DEPENDS = re.compile(r"(?i)_Depends(?:[ \t]+on)?:[ \t]*([^_\n]+)_")
+_DEPENDS = re.compile(r"(?i)_Depends(?:[ \t]+on)?:([^_\n]++)_")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _SEEN = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[.\]")
 _MOST_GRAPH = 200_000

@@ -18,7 +18,7 @@ NUMBERED = re.compile(
 )
 """An id as `1.1`, `1.` or `1)`; a number alone is a word ("3 retries")."""
 # Its own reader, version 1.13.2: every other mark than x is open, a bracket with more in it is no task.
-_SEEN = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s*\[(?:\s*([^\]\s]?)\s*\](?![(\[])|\s+\])\s*(.*)")
+_SEEN = re.compile(r"\s*+(?:[-*+]|\d{1,9}[.)])\s*+\[(?:\s*+([^\]\s]?)\s*+\](?![(\[])|\s++\])\s*+(.*)")
 
 
 def _sight(line: str, status: MarkStatus) -> str:

@@ -18,7 +18,7 @@ _PARALLEL = re.compile(r"\[P\]")
 _DEPENDS = re.compile(rf"(?i)\bdepends?[ \t]+on[ \t:]+({_ID}(?:[ \t]*(?:,|and|&|-|–|to)[ \t]*{_ID})*)")
 _REFERENCE = re.compile(rf"({_ID})(?:[ \t]*(-|–|to)[ \t]*(?={_ID}))?")
 _DIGITS = re.compile(r"(?<!\d)\d{1,9}(?!\d)")
-_PATH = re.compile(r"(?<![\w/.])((?:[\w.@-]+/)+[\w.@-]*\.[A-Za-z0-9]{1,8})(?![\w/])")
+_PATH = re.compile(r"(?<![\w/.@-])((?:[\w.@-]+/)+[\w.@-]*\.[A-Za-z0-9]{1,8})(?![\w/])")
 _LONGEST_RANGE = 200
 # What its commands tell assistants to count (templates/commands/implement.md).
 _SEEN = re.compile(r"[ \t]*[-*][ \t]+\[[ xX]\](?:[ \t]|$)")

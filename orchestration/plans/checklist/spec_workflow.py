@@ -11,7 +11,7 @@ from .heading_drift import headings_ahead
 from .number_order import numbered_details, open_parts
 from .openspec import NUMBERED
 
-_BLOCKED = re.compile(r"(?i)_Blocked:[ \t]*([^_\n]+)_")
+_BLOCKED = re.compile(r"(?i)_Blocked:([^_\n]++)_")
 # Its own reader (task-parser.ts): small letters, a number, two kinds of bullets.
 _SEEN = re.compile(r"\s*[-*]\s+\[[ x~-]\]\s+(?:\*\*)?\d+(?:\.\d+)*")
 

@@ -35,7 +35,7 @@ _WORDS: Mapping[str, str] = MappingProxyType({
     **dict.fromkeys(("⚠", "attention", "needs attention", "awaiting-operator", "awaiting operator"), "!"),
 })  # fmt: skip
 """The character of the box that a word or sign without one may have meant; it is offered, never counted."""
-_LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*)>?[^()]*\)")
+_LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\(<?([^()<>\s]*+)>?[^()]*+\)")
 _NO_NAME = frozenset({"", "-", "–", "—", "n/a", "none", "tbd"})
 _DIGITS = re.compile(r"\d+")
 _TRAILING_DIGITS = re.compile(r"(?<!\d)\d+$")

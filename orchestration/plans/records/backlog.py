@@ -27,7 +27,7 @@ _DROPPED = frozenset(
 )
 _PRIORITIES = MappingProxyType({"critical": 0, "high": 1, "medium": 2, "low": 3})
 _FILE_ID = re.compile(r"([A-Za-z]+-\d+(?:\.\d+)*)(?=[ \t]-|\.md$|[ \t]|$)")
-_ID_PARTS = re.compile(r"([a-z_]+)-?0*(\d+(?:\.\d+)*)")
+_ID_PARTS = re.compile(r"([a-z_]+)-?(\d+(?:\.\d+)*)")
 _CONFIGURATIONS = ("config.yml", "config.yaml", "/backlog.config.yml")
 _MOST_NAMED = 8
 

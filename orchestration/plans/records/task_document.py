@@ -15,7 +15,7 @@ from ...markdown.block_outline import split_lines
 from ...markdown.checklist import CANCELLED_MARKS, DONE_MARKS, read_checklist
 
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)")
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_ITEM = re.compile(r"[ \t]*+-[ \t]++(.*)")
 _FENCE = re.compile(r"---[ \t]*")
 _COMMENT = re.compile(r"[ \t]#.*")
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*")

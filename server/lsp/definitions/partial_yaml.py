@@ -22,7 +22,7 @@ MOST_DEPTH = 12
 # Possessive, and never begun in the middle of a word: lines may be very long.
 _PLAIN = r"[^:#{}\[\],\"' ]"
 _KEY = rf"\"[^\"]*\"|'[^']*'|[\w*./-]{_PLAIN}*+(?:[ ]++{_PLAIN}++)*+"
-_ENTRY = re.compile(rf"(?P<dash>(?:-[ ]+)*)(?P<key>{_KEY})[ ]*+:(?=\s|$)")
+_ENTRY = re.compile(rf"(?P<dash>(?:-[ ]++)*+)(?P<key>{_KEY})[ ]*+:(?=\s|$)")
 # A text that is still open, at the begin of a value, goes to the end.
 _OPEN_TEXT = r"(?:(?<=: )|(?<=, )|(?<=[\[{])|^ *+)[\"'].*+"
 _FLOW_KEY = re.compile(
