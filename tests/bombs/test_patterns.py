@@ -21,7 +21,7 @@ import pytest
 from tests.bombs.pumped_texts import pumped_texts
 
 CPU_S = 5
-"""Seconds of the processor for a text: the square of its length takes minutes, one pass a thousandth of one."""
+"""Seconds of the processor for a text: the square of its length takes minutes, one pass milliseconds."""
 _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "sub", "split")
 _SEARCHING = frozenset({"search", "finditer", "findall", "sub", "split"})
 # Patterns that another module is given, and what it does with them.

@@ -37,6 +37,11 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 FOUND = """
 master-plan
 edit: all marks
+person: moves on to 4c
+edit: no marks
+
+master-plan
+edit: all marks
 report: 4b fail
 person: moves on to 4c
 file: 4a complete 02

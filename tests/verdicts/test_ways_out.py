@@ -243,3 +243,10 @@ def test_every_example_that_is_shown_is_a_form_and_is_refused_as_it_is(name: str
     for artifact in built_in(name).artifacts.values():
         if artifact.example and artifact.id not in code:
             assert artifact.unfilled_gap(artifact.example)
+
+
+def test_a_run_that_is_moved_on_while_no_stage_is_open_is_said_to_have_gone_on() -> None:
+    findings = plan_run("xx", adoption="ask").override("4c").evaluation.findings
+    assert [each.message for each in findings if each.code == "phase-skipped"] == [
+        "known issues: the run went on without a pass of 4b, by ada: looked at it"
+    ]

@@ -54,6 +54,8 @@ class Truth:
     is_approved: bool = False
     is_adopted: bool = False
     is_under_way: bool = False
+    is_moved_on: bool = False
+    has_marks: bool = False
     stages: dict[str, Stage] = field(default_factory=lambda: {n: Stage(t) for n, t in STAGES.items()})
     is_validated: bool = False
     has_learned: bool = False
@@ -61,6 +63,7 @@ class Truth:
 
     def observe(self, move: str, run: Run) -> None:
         who, _, rest = move.partition(": ")
+        self.has_marks = any(is_marked(run, task) for tasks in STAGES.values() for task in tasks)
         words = rest.split()
         if who == "person":
             self._decide(words, run)
@@ -79,7 +82,7 @@ class Truth:
         person who adopts the plan then is asked about what lies there."""
         if self.failures or f"{FOLDER}/{JOURNAL}" in run.files:
             return
-        self.is_approved = self.is_adopted = False
+        self.is_approved = self.is_adopted = self.is_moved_on = False
         reports = [text for path, text in run.files.items() if path.startswith(f"{FOLDER}/reports/")]
         for stage in self.stages.values():
             if stage.verdict == "fail" or not reports:
@@ -113,8 +116,8 @@ class Truth:
             case ["moves", "on", "to", "4c"] | ["skips"]:
                 # Of work that is under way the plan is still to be adopted, whatever stage is passed over.
                 stage = self.open_stage()
-                marks = any(is_marked(run, task) for each in self.stages.values() for task in each.tasks)
-                self.is_approved |= not (self.is_under_way or marks)
+                self.is_moved_on = True
+                self.is_approved |= not (self.is_under_way or self.has_marks)
                 if stage:
                     stage.is_let_go = True
             case ["moves", "on", "to", "6"]:
@@ -130,6 +133,10 @@ class Truth:
             if not stage.tasks:
                 del self.stages[name]
 
+    def may_go_on(self) -> bool:
+        """Whether a person let the work begin; where nothing is under way any more, by moving the run on."""
+        return self.is_approved or (self.is_moved_on and not (self.is_under_way or self.has_marks))
+
     def open_stage(self, tasks: Iterable[str] = ()) -> Stage | None:
         # What was marked before anyone approved the plan is shown as done until a person adopts it; work that
         # is reported on it opens it again.
@@ -144,7 +151,7 @@ class Truth:
         stage = self.open_stage(tasks)
         # Work that is under way is shown as it lies there, until a person adopts it.
         self.is_under_way |= any(each.marked for each in self.stages.values())
-        if not (self.is_approved or self.is_under_way):
+        if not (self.may_go_on() or self.is_under_way):
             return
         if stage is None:
             self._report_at_the_end(step, outcome, tasks)
@@ -199,7 +206,7 @@ class Truth:
         if gates["6"].status != "not-reached" and gates["5"].status == "passed" and not self.is_validated:
             yield "gate 5 passed without a validation that passed"
         early = evaluation.current_phase in ("0a", "1", "0b", "2", "3", None)
-        if not (self.is_approved or early) and evaluation.status == "active":
+        if not (self.may_go_on() or early) and evaluation.status == "active":
             yield "work goes on without an approval"
 
 
