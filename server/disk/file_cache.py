@@ -242,9 +242,9 @@ class FileCache:
         """The hint, or the first folder on its way that was not known to be one."""
         at = ""
         for name in hint.split("/")[:-1]:
-            names = self._listings.get(at)
-            at = below(at, name)
-            if names is not None and (name not in names or names[name].kind != "folder"):
+            names, at = self._listings.get(at), below(at, name)
+            # Where the names are not known, a file may have been asked for that is a folder now.
+            if at in self._seen if names is None else name not in names or names[name].kind != "folder":
                 return at
         return hint
 

@@ -65,6 +65,17 @@ def test_a_folder_that_is_made_is_seen_with_its_files(root):
     assert "a/b/x" in kept.take()[0]
 
 
+@pytest.mark.parametrize("path", ["a/b", "link"])
+def test_what_was_no_file_is_seen_as_a_folder_once_something_in_it_is_named(root, path):
+    (root / "link").symlink_to(root / "a/b")
+    kept = FileCache(root)
+    assert not kept.read(path).exists
+    put(root / "a/b/x", "text")
+    kept.refresh(["a/b/x"])
+    assert path in kept.take()[0]
+    assert kept.read(path) == DiskFiles(root).read(path)
+
+
 def test_a_link_that_leads_to_itself_is_looked_at_once(root):
     (root / "own").symlink_to("own")
     (root / "round").symlink_to("about")
