@@ -38,6 +38,7 @@ FOUND = """
 master-plan
 edit: all marks
 person: moves on to 4c
+file: F1
 edit: no marks
 
 master-plan

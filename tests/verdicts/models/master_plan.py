@@ -134,8 +134,8 @@ class Truth:
                 del self.stages[name]
 
     def may_go_on(self) -> bool:
-        """Whether a person let the work begin; where nothing is under way any more, by moving the run on."""
-        return self.is_approved or (self.is_moved_on and not (self.is_under_way or self.has_marks))
+        """Whether a person let the work begin; where nothing is marked any more, by moving the run on."""
+        return self.is_approved or (self.is_moved_on and not self.has_marks)
 
     def open_stage(self, tasks: Iterable[str] = ()) -> Stage | None:
         # What was marked before anyone approved the plan is shown as done until a person adopts it; work that
