@@ -1,7 +1,7 @@
 """What the server tells other machines: the runs of roots whose project this machine has joined.
 
 Where the commit HEAD has SSH keys sign decisions, questions are told so that they can be answered elsewhere,
-and what comes is recorded (`fleet_answers`).
+and what comes is recorded (`fleet_answers`). Claims that could not be told before are (`fleet_reconciler`).
 
 Begun only where the user's machine has joined a fleet; a root whose configuration names no project, or
 another one, is left alone.
@@ -29,7 +29,7 @@ from ..disk.repository import Head, head_of
 from ..disk.ssh_signers import has_ssh_decisions
 from ..fleet.board_feed import BoardFeed
 from ..fleet.bucket import Bucket
-from ..fleet.connection import ANSWERS, BOARD, connect
+from ..fleet.connection import ANSWERS, BOARD, CLAIMS, connect
 from ..fleet.membership import FleetSetupError, Membership, membership_of
 from ..fleet.nats_bucket import NatsBucket
 from ..live.boards import RootChange
@@ -38,6 +38,7 @@ from ..workspace.head_files import HeadFiles
 from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 from .fleet_answers import AnswerRecorder, AskingClone
+from .fleet_reconciler import ClaimReconciler
 
 _log = logging.getLogger(__name__)
 
@@ -115,6 +116,7 @@ class _SharedRoot:
         self._changes: asyncio.Queue[tuple[Iterable[Evaluation], tuple[str, ...]]] = asyncio.Queue()
         self._changes.put_nowait((tuple(runs.values()), ()))
         self._feed = BoardFeed(self._member, self._clone, lambda: connect(BOARD))
+        self._reconciler = ClaimReconciler(engine, root, membership, lambda: connect(CLAIMS))
         self._head, self._commit = Head(), ""
         self._takes_answers = False
         self._recorder: AnswerRecorder | None = None
@@ -127,6 +129,7 @@ class _SharedRoot:
     async def _run(self) -> None:
         while True:
             changed, removed = await self._changes.get()
+            self._reconciler.update(changed)
             took_answers = self._takes_answers
             await asyncio.to_thread(self._look_at_head)
             if self._takes_answers != took_answers:
@@ -163,6 +166,7 @@ class _SharedRoot:
             await self._task
         if self._recorder is not None:
             await self._recorder.stop()
+        await self._reconciler.stop()
         await self._feed.stop()
 
 

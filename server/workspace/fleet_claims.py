@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TypeVar
 
@@ -69,6 +70,14 @@ def fleet_claims(
     except FleetSetupError as error:
         raise StoreError(str(error)) from None
     return FleetClaims(workspace, run, membership, apply_command) if membership else None
+
+
+def has_unfenced_work(root: Path, home: str) -> bool:
+    """True if the fleet has not heard yet of something that was done to the tasks of a run with that home.
+
+    Raises StoreError.
+    """
+    return bool(store_claims.read_unfenced(root, home))
 
 
 class FleetClaims:
@@ -160,9 +169,10 @@ class FleetClaims:
 
     # ---- the next contact
 
-    def reconcile(self) -> None:
-        """Tell the fleet what was done while it could not be reached. Of a task that somebody else claimed or
-        reported meanwhile a person is asked, with both; nothing that was done is taken back."""
+    def reconcile(self) -> bool:
+        """Tell the fleet what was done while it could not be reached: False where nobody answers now. Of a
+        task that somebody else claimed or reported meanwhile a person is asked, with both; nothing that was
+        done is taken back."""
         for waiting in store_claims.read_unfenced(self._root, self._home):
             try:
                 has_heard = self._tell(waiting)
@@ -170,8 +180,9 @@ class FleetClaims:
                 self._ask_person(waiting, conflict)
                 has_heard = True
             if not has_heard:
-                return
+                return False
             store_claims.note_reconciled(self._root, self._home, waiting.task)
+        return True
 
     def _tell(self, waiting: UnfencedWork) -> bool:
         """Tell of one task; False where nobody answers."""
