@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Any, NamedTuple
 
 from ...orchestration.fleet.board_index import BoardIndex
@@ -19,6 +20,9 @@ from .bucket import Bucket, KeyValue
 from .connection import BOARD, LINK
 from .membership import Membership
 
+MOST_A_SECOND = 1000
+"""So many rows are taken in, however many a member writes; of more each row's newest counts in the end."""
+_AT_ONCE = 50
 _log = logging.getLogger(__name__)
 
 Listener = Callable[[str | None], None]
@@ -30,6 +34,27 @@ class Outage(NamedTuple):
 
     since: str
     why: str
+
+
+class Pace:
+    """Keeps a reader to `MOST_A_SECOND`, some at once. `clock` gives seconds."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._clock, self._sleep = clock, sleep
+        self._begun, self._taken = clock(), 0
+
+    async def keep(self) -> None:
+        """Count one, and wait where there were too many."""
+        self._taken += 1
+        if self._taken == _AT_ONCE:
+            rest_s = self._begun + _AT_ONCE / MOST_A_SECOND - self._clock()
+            if rest_s > 0:
+                await self._sleep(rest_s)
+            self._begun, self._taken = self._clock(), 0
 
 
 class BoardWatch:
@@ -53,6 +78,7 @@ class BoardWatch:
 
     async def _read(self, bucket: Bucket) -> None:
         index: BoardIndex | None = BoardIndex(self.index.version)
+        pace = Pace()
         async with aclosing(bucket.watch()) as values:
             async for value in values:
                 if value is None and index is not None:
@@ -64,6 +90,7 @@ class BoardWatch:
                     index.put(value.key, value.value)
                 elif value is not None:
                     self._call(self._put, value)
+                    await pace.keep()
 
     def _report_outage(self, why: str) -> None:
         self._call(self._lose, why)

@@ -34,6 +34,8 @@ _OFFLINE_S = 2.0
 _ATTEMPT_S = 2.0
 _AGAIN_S = 0.05
 _SILENCE_S = 2.0
+_MOST_WAITING = 16 << 20
+"""Bytes that wait for one reader."""
 """A watch that hears nothing for so long looks whether its consumer is there still."""
 _NOT_MINE = (10071, 10164)
 """The server's codes for another last sequence: of one that is stored, and of one that is on its way."""
@@ -177,7 +179,10 @@ class NatsBucket:
         return subscription, info.num_pending + info.delivered.consumer_seq
 
     async def _subscribe(self, filters: str, config: api.ConsumerConfig) -> Any:
-        return await self._jetstream.subscribe(self._subjects + filters, stream=self._stream, config=config)
+        # What comes faster than it is taken is dropped, and read anew: then of each key the newest.
+        return await self._jetstream.subscribe(
+            self._subjects + filters, stream=self._stream, config=config, pending_bytes_limit=_MOST_WAITING
+        )
 
     async def _unsubscribe(self, subscription: Any) -> None:
         """End a subscription, and its consumer too, of which the server has a most."""
