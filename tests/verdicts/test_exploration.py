@@ -37,6 +37,22 @@ def test_the_rules_see_a_gate_that_is_talked_open(name: str) -> None:
 FOUND = """
 master-plan
 edit: all marks
+file: 4a complete 03
+edit: no marks
+person: moves on to 4c
+edit: all marks
+
+master-plan
+edit: all marks
+report: 4b fail
+person: moves on to 4c
+report: 4b fail
+report: 5a pass
+report: 6 ok
+person: adopts
+
+master-plan
+edit: all marks
 person: moves on to 4c
 file: F1
 edit: no marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from phasekeeper.orchestration.evaluation.trace import check_action
+from phasekeeper.orchestration.evaluation.trace import CommandRefused, check_action
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.confirmation import confirmation
 
@@ -230,3 +230,18 @@ def test_learnings_of_before_are_none_of_later_work_that_a_person_lets_go() -> N
     assert run.standing == "active stay 5a"
     run.override("6")
     assert run.standing == "active stay 6"
+
+
+@pytest.mark.parametrize("before", ["pass", "override"])
+def test_a_failure_at_the_end_that_names_nothing_is_one_of_the_last_stage(before: str) -> None:
+    run = plan_run("x ").report("4a", "complete", "02")
+    run = run.report("4b", "pass") if before == "pass" else run.report("4b", "fail").override("4c")
+    run.report("4c", "ok")
+    assert run.standing == "active stay 5a"
+    run.report("4b", "fail")
+    assert (run.gate("3"), run.standing) == ("failed", "active regress F1")
+    # No other verdict stands for its remedies.
+    with pytest.raises(CommandRefused):
+        run.report("5a", "pass")
+    run.report("F1", "ok").report("F2", "complete", "01").report("F2", "complete", "02").report("4b", "pass")
+    assert run.standing == "active stay 5a"

@@ -6,6 +6,7 @@ plan that a person adopted. Report files and calls say the same; either may be a
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -117,7 +118,7 @@ class Truth:
                 # Of work that is under way the plan is still to be adopted, whatever stage is passed over.
                 stage = self.open_stage()
                 self.is_moved_on = True
-                self.is_approved |= not (self.is_under_way or self.has_marks)
+                self.is_approved |= not (has_begun(run) or self.has_marks)
                 if stage:
                     stage.is_let_go = True
             case ["moves", "on", "to", "6"]:
@@ -183,9 +184,9 @@ class Truth:
             for stage in [each for each in self.stages.values() if not each.passed()][:1]:
                 stage.verdict = "pass"
         elif step == "4b" and outcome == "fail":
-            # Whoever passed the stage over did not see this. Of what nobody approved the last stage is meant.
+            # Whoever passed the stage over did not see this. Where no task is named the last stage is meant.
             self.is_validated = False
-            last = [*self.stages.values()][-1:] if not (tasks or self.is_approved) else []
+            last = [*self.stages.values()][-1:] if not tasks else []
             for stage in last or self.stages.values():
                 if last or set(tasks) & set(stage.tasks):
                     stage.fail(tasks)
@@ -208,6 +209,13 @@ class Truth:
         early = evaluation.current_phase in ("0a", "1", "0b", "2", "3", None)
         if not (self.may_go_on() or early) and evaluation.status == "active":
             yield "work goes on without an approval"
+
+
+def has_begun(run: Run) -> bool:
+    """Whether the journal has a report of work on a task."""
+    lines = run.files.get(f"{FOLDER}/{JOURNAL}", "").splitlines()
+    records = [json.loads(line) for line in lines]
+    return any(each["kind"] == "report" and each.get("phase") in ("4a", "4b", "4c") for each in records)
 
 
 def is_marked(run: Run, task: str) -> bool:
