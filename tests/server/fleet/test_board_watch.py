@@ -58,6 +58,7 @@ def test_of_a_flood_the_newest_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
         told = list[str | None]()
         watch, leave = follow_board(machines.memberships["ann"], told.append)
         await asyncio.to_thread(LINK.call, machines.memberships["bob"], BOARD, flood)
+        phases = list[str]()
         for _ in range(_BOUND):
             phases = [clone.phase for run in watch.index.board().runs for clone in run.clones]
             if phases == ["p399"]:
