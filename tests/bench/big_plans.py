@@ -28,11 +28,13 @@ from tests.bench.plans import write_plan
 
 SIZES = (1_000, 3_000, 10_000)
 ROUNDS = 20
+_TASKS_OF_SPEC = 50
+_LISTS = ("tasks.json", "issues.jsonl", "tasks.md", "many specs")
 BUDGETS = {
     "a save of one row, in the engine": 25,
     "a save of one row -> diagnostic, all of the server": 25,
-    **{f"{name}: first look": 1000 for name in ("tasks.json", "issues.jsonl", "tasks.md")},
-    **{f"{name}: a save of one status": 25 for name in ("tasks.json", "issues.jsonl", "tasks.md")},
+    **{f"{name}: first look": 1000 for name in _LISTS},
+    **{f"{name}: a save of one status": 25 for name in _LISTS},
     "evaluate, nothing new": 5,
     "phasekeeper next --json, no server": 1000,
 }
@@ -169,6 +171,28 @@ def checklist(plan: BigPlan) -> Mapping[str, float]:
     return _of_file(root, path, text)
 
 
+def specs(plan: BigPlan) -> Mapping[str, float]:
+    """What a root of spec-kit costs the engine whose features, of fifty tasks each, have as many tasks."""
+    root = plan.root.with_name("specs")
+    count = max(1, len(plan.open_rows) // _TASKS_OF_SPEC)
+
+    def text(number: int) -> str:
+        rows = (
+            f"- [{'x' if n <= number else ' '}] T{n:03} Do the work in src/a{n}.py\n"
+            for n in range(1, _TASKS_OF_SPEC + 1)
+        )
+        return "# Tasks: Shop\n\n## Phase 1: Setup\n\n" + "".join(rows)
+
+    for spec in range(1, count + 1):
+        folder = root / f"specs/{spec:03}-shop"
+        folder.mkdir(parents=True)
+        for name in ("spec.md", "plan.md"):
+            (folder / name).write_text(f"# Shop {spec}\n\n## Requirements\n\nWhat it is.\n")
+        (folder / "tasks.md").write_text(text(spec % _TASKS_OF_SPEC))
+    measured = _of_file(root, root / "specs/001-shop/tasks.md", text)
+    return {what.replace("tasks.md", "many specs"): value for what, value in measured.items()}
+
+
 def _of_file(root: Path, path: Path, text: Callable[[int], str]) -> Mapping[str, float]:
     """What the first look at a root with one file costs, and saves of it, each with another task done."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +276,7 @@ def main(arguments: Sequence[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             plan = BigPlan.write(Path(folder).resolve() / "root", size)
             found.setdefault("floor: json.loads of a fixed text", []).append(fixed_ms())
-            for measure in (reading, engine, tags, issues, checklist, evaluating, editor, commands):
+            for measure in (reading, engine, tags, issues, checklist, specs, evaluating, editor, commands):
                 for what, value in measure(plan).items():
                     found.setdefault(what, []).append(value)
     for what, values in found.items():
