@@ -21,7 +21,7 @@ from ...orchestration.definition.root_config import PATH as CONFIG_PATH
 from ...orchestration.definition.root_config import Config, config_in
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
-from ...orchestration.journal.lines import CLAIMS
+from ...orchestration.journal.lines import CLAIMS, JOURNAL
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import DefinitionSet
 from ...orchestration.vfs.files import Files, RecordingFiles, below, natural, parent
@@ -379,10 +379,7 @@ class LiveRoot:
     # ---- what differs
 
     def _recompute(self) -> RootChange | None:
-        """Evaluate anew what depends on what changed, until nothing more does; what differs then.
-
-        Runs that depend on what is held stay due.
-        """
+        """Evaluate anew what depends on what changed; what differs then. Runs of held files stay due."""
         if not self._is_scanned:
             return None
         self._holds.end_those_over()
@@ -393,19 +390,22 @@ class LiveRoot:
             self._mark_due([run for run, home in homes if self._files.read(below(home, CLAIMS)).exists])
         read = set[str]()
         for _ in range(_MAX_ROUNDS):
-            changed, moved = self._files.take()
-            read |= changed
-            self._mark_dirty(changed, moved)
+            read |= self._mark_dirty()
             held = self._holds.dependants()
             due = [run for run in self._due if run not in held]
             if not due:
                 break
-            for run in due:
+            # A commit writes its record before its files: whoever saw one of these looks for it.
+            homes = (each.match.home for run in due if (each := self._candidates[run]).match)
+            self._files.recheck([below(home, JOURNAL) for home in homes])
+            read |= self._mark_dirty()
+            for run in filter(self._due.__contains__, due):
                 self._evaluate(run)
         return self._diff(read)
 
-    def _mark_dirty(self, keys: set[str], moved: set[str]) -> None:
-        """Read anew what depends on these keys or `moved` folders and is no run; mark such runs due."""
+    def _mark_dirty(self) -> set[str]:
+        """Read anew what depends on what changed and is no run, and mark such runs due; the keys of it."""
+        keys, moved = self._files.take()
         dependants = self._dependencies.dependants(keys)
         if _LIBRARY in dependants:
             self._read_library()
@@ -427,6 +427,7 @@ class LiveRoot:
             problems = (finding(problem, folder) for folder, problem in unlisted if f"{folder}/" in used)
             self._reported.replace(_CANDIDATES, problems)
         self._mark_due(dependants)
+        return keys
 
     def _mark_due(self, runs: Iterable[str]) -> None:
         self._due.update(dict.fromkeys(run for run in runs if run in self._candidates))

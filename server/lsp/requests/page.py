@@ -6,11 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ....orchestration.result.values import Evaluation
 from ...page.run_page_reader import read_run_page
 from ..session.connection import Connection
 from ..session.transport import encode_json
-from ..view.root_view import RootView
 
 
 async def page(connection: Connection, params: Any) -> Any:
@@ -21,13 +19,8 @@ async def page(connection: Connection, params: Any) -> Any:
     data = await asyncio.to_thread(read_run_page, view.root, evaluation.run)
     if data is None:
         return None
-    unsaved = _unsaved_paths(connection, view, evaluation)
+    unsaved = connection.unsaved_paths(view, evaluation)
     return await asyncio.to_thread(encode_json, lambda: data | {"unsaved": unsaved})
-
-
-def _unsaved_paths(connection: Connection, view: RootView, evaluation: Evaluation) -> list[str]:
-    """The files of the run that the editor holds other texts of."""
-    return [path for each, path in connection.documents_of(view) if each.changed and path in evaluation.reads]
 
 
 PAGE_REQUESTS: dict[str, Callable[[Connection, Any], Awaitable[Any]]] = {"phasekeeper/page": page}

@@ -145,14 +145,13 @@ async def _reread(connection: Connection, view: RootView, run: str) -> Evaluatio
 async def prepare_decision(connection: Connection, view: RootView, params: Parameters) -> Answer:
     """The texts of a client's own dialog before a decision, and the revision that it is about."""
     run, act = _decision(connection, params)
-    evaluation, workspace = view.run(run), Workspace(view.root)
+    evaluation, workspace = view.board.runs.get(run), Workspace(view.root)
     prepared = await asyncio.to_thread(apply.prepare_decision, workspace, run, act, reason_follows=True)
-    reads = evaluation.reads if evaluation else {}
     return {
         "title": plain(prepared.title, DIALOG),
         "lines": [plain(line, DIALOG) for line in prepared.lines],
         "revision": prepared.revision,
-        "unsaved": [path for each, path in connection.documents_of(view) if each.changed and path in reads],
+        "unsaved": connection.unsaved_paths(view, evaluation),
     }
 
 

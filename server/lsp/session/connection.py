@@ -351,6 +351,13 @@ class Connection:
         located = ((document, self.locate(document)) for document in self.documents)
         return [(document, place[1]) for document, place in located if place and place[0] is view]
 
+    def unsaved_paths(self, view: RootView, evaluation: Evaluation | None) -> list[str]:
+        """The files of a run of which the editor holds another text than the run was evaluated with. That a
+        text was read anew from its file no editor says."""
+        reads = evaluation.reads if evaluation else {}
+        edited = ((each, path) for each, path in self.documents_of(view) if each.changed and path in reads)
+        return [path for each, path in edited if digest_of(each.text.source) != reads[path]]
+
     def locate(self, document: OpenDocument | None) -> tuple[RootView, str] | None:
         """The innermost root that a document lies in, and its path there; None without either."""
         path = document.path if document else None
@@ -369,14 +376,15 @@ class Connection:
         return self.innermost_root(view.root / path) is view
 
     async def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
-        """The root and the run that a request names, as its files are now; None for one that is not there.
+        """The root and the run that a request names, as its files on disk are now; None for one that is not
+        there. Unsaved texts are left to what stands in the editor: boards, too, are of the files.
 
         A root that is being opened is waited for. Raises RequestFailed for one that is not open.
         """
         view = await self.named_root(params)
         run = str(params.get("run", ""))
         await self.engine.look_again(view.root, run)
-        return view, view.run(run)
+        return view, view.board.runs.get(run)
 
     async def named_root(self, params: Any) -> RootView:
         """The root that a request names. One that is being opened is waited for.

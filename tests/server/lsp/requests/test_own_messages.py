@@ -190,9 +190,17 @@ def test_what_the_editor_read_anew_is_saved(root):
         asked = {"root": str(root), "run": RUN}
         while (run := await client.request("phasekeeper/run", asked))["suggestion"]["kind"] != "regress":
             await asyncio.sleep(0)
-        while run["revision"].endswith("+unsaved"):
-            run = await client.request("phasekeeper/run", asked)
-        assert client.codes(uri) == ["gate-failed"]
+        assert not run["revision"].endswith("+unsaved")
+        while client.codes(uri) != ["gate-failed"]:
+            await asyncio.sleep(0)
+        target = {**asked, "kind": "redo", "phase": "plan_review"}
+        assert (await client.request("phasekeeper/prepareDecision", target))["unsaved"] == []
+        # Nor is what the tree shows of a run anything but what its row does.
+        client.type(uri, 3, json.dumps({"ok": True}))
+        assert (await client.request("phasekeeper/prepareDecision", target))["unsaved"] == [
+            f"{RUN}/review/plan-review.json"
+        ]
+        assert (await client.request("phasekeeper/run", asked))["suggestion"]["kind"] == "regress"
 
     run_with(work)
 
