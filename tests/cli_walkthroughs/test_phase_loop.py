@@ -344,6 +344,8 @@ def test_as_many_iterations_again_may_be_allowed(drive: Drive) -> None:
 def test_a_severity_lowered_in_name_only_is_asked_for_again(drive: Drive) -> None:
     _after_a_severe_find(drive)
     _answer(drive, "lower", "severe")
+    (told,) = [each for each in drive.evaluation(RUN)["findings"] if each["code"] == "status-drift"]
+    assert "the severity of WQ-1 is lowered, and it is not" in told["message"] and told["path"] == STATE
     _report(drive, "plan")
     assert drive.questions(RUN) == ["severe:1:WQ-1"]
 
