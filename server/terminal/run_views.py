@@ -13,6 +13,7 @@ from ...orchestration.findings import Evidence, Severity
 from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, value_text
+from ...orchestration.states import RunStatus
 from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
@@ -191,6 +192,14 @@ def _errors(e: Evaluation) -> Iterator[Line]:
 # ---- one run ----------------------------------------------------------------------------------
 
 
+def _awaited(e: Evaluation, waiting_for: str) -> Line:
+    """Who is awaited, where the run stands still for it; else what a person may look at besides."""
+    kind, _, what = waiting_for.partition(": ")
+    if kind == "person" and not awaits_person(e) and e.status is not RunStatus.WAITING:
+        return [Part("  a person may look at it besides: "), Part(plain(what, 300))]
+    return [Part("  waiting for "), Part(plain(waiting_for, 300), "wait")]
+
+
 def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     """The next step of one run: what, why, on what evidence, how it is reported, and what is not allowed now.
 
@@ -203,7 +212,7 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     if suggestion.agents:
         yield [Part(f"  who: {list_names(suggestion.agents)}")]
     if suggestion.waiting_for and not suggestion.waiting_for.endswith(suggestion.reason):
-        yield [Part("  waiting for "), Part(plain(suggestion.waiting_for, 300), "wait")]
+        yield _awaited(e, suggestion.waiting_for)
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
         # The form of the file: in the same line where it fits, else below it.

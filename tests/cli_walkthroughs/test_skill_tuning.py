@@ -96,6 +96,9 @@ def test_a_tuning_goes_from_start_to_complete(drive: Drive):
     evaluation = drive.evaluation(RUN)
     assert (evaluation["title"], evaluation["currentPhase"]) == ("Summarise", "pending")
     applied(drive)
+    # The seed's "user interaction points" stop nobody, and are not said to.
+    said = drive.do("next", RUN).out
+    assert "a person may look at it besides: Review the verification" in said and "waiting for" not in said
     passed = {"fix_id": "F1", "verification_result": "pass"}
     ok(
         drive,
