@@ -89,6 +89,18 @@ def applied(drive: Drive) -> None:
     ok(drive, "action-apply-fix", {"pending_fixes": [], "applied_fixes": [fix]})
 
 
+def test_a_fix_that_is_reported_without_data_is_the_one_whose_turn_it_was(drive: Drive):
+    diagnosed(drive, issues=[HIGH])
+    ok(drive, "action-generate-report", {"quality_gate": "fail"})
+    proposed = [{"id": name, "issue_ids": [HIGH["id"]]} for name in ("F1", "F2")]
+    ok(drive, "action-propose-fixes", {"proposed_fixes": proposed, "pending_fixes": ["F1", "F2"]})
+    leave(drive, "action-apply-fix")
+    assert drive.do("report", NAME, "action-apply-fix", "ok", "--summary", "Changed SKILL.md.").code == 0
+    state = json.loads((drive.root / STATE).read_text())
+    assert state["pending_fixes"] == ["F2"]
+    assert state["applied_fixes"] == [{"fix_id": "F1", "verification_result": "pending"}]
+
+
 # ---- the way to the end -----------------------------------------------------------------------
 
 

@@ -102,7 +102,8 @@ export async function showOutcome(outcome: string, request: Promise<unknown>): P
     await request;
     vscode.window.setStatusBarMessage(`$(check) ${escapeLabel(outcome)}`, 5000);
   } catch (error) {
-    void vscode.window.showErrorMessage(`Not recorded: ${escapeLabel(messageOf(error), 600)}`);
+    const why = messageOf(error).replace(/^nothing was recorded: /, "");
+    void vscode.window.showErrorMessage(`Not recorded: ${escapeLabel(why, 600)}`);
   }
 }
 
