@@ -16,7 +16,7 @@ from tests.verdicts.models.json_state import state_of
 from tests.verdicts.runs import Run, built_in
 
 LOOP = "loop.state.json"
-SEVERE = {"id": "WQ-1", "priority": "S0", "title": "x", "status": "pending"}
+SEVERE = {"id": "WQ-1", "priority": "S0", "status": "pending"}
 
 
 def loop(**state: object) -> Run:

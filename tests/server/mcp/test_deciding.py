@@ -69,7 +69,7 @@ async def test_the_dialog_shows_what_the_files_and_the_definition_say(root: Path
         data = await call(client, "request_decision", question=QUESTION)
         assert data["decided"] is False
     [asked] = person.asked
-    assert "Severity S0 or worse is open: WQ-1. How to go on?" in asked.message
+    assert "Severity S0 or worse is open: WQ-1 (broken). How to go on?" in asked.message
     shown = asked.message.splitlines()
     for option, afterwards in (
         ("resolve: let the loop resolve", "active"),

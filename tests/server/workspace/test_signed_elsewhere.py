@@ -125,7 +125,7 @@ def test_what_was_signed_in_a_moved_folder_is_confirmed_once(tmp_path: Path) -> 
     text = "\n".join(prepare_repair(Workspace(moved), LOOP).lines)
     assert "severe:1:WQ-1: resolve (looked at it), by ada" in text
     assert f"signed in {ours}, which is gone" in text
-    assert "asked: Severity S0 or worse is open: WQ-1. How to go on?" in text
+    assert "asked: Severity S0 or worse is open: WQ-1 (broken). How to go on?" in text
     assert confirm(moved) == ["confirmed"]
     assert not is_open(moved) and unverified(moved) == 0
     assert prepare_repair(Workspace(moved), LOOP) == NOTHING_AGREED
@@ -196,7 +196,7 @@ def test_the_record_says_what_the_person_was_asked_and_signs_it(tmp_path: Path) 
     ours = resolve(repository(tmp_path / "a"))
     [line] = (ours / LOOP / JOURNAL).read_text(encoding="utf-8").splitlines()
     record = json.loads(line)
-    assert record["asked"] == "Severity S0 or worse is open: WQ-1. How to go on?"
+    assert record["asked"] == "Severity S0 or worse is open: WQ-1 (broken). How to go on?"
     assert [option["id"] for option in record["options"]] == ["resolve", "lower", "stop"]
     assert all(option["text"] for option in record["options"])
     put(ours / LOOP / JOURNAL, line.replace("or worse is open", "is harmless") + "\n")
