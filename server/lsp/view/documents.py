@@ -124,7 +124,8 @@ def is_definition(path: str, text: str) -> bool:
 
 class DocumentContext(NamedTuple):
     """One document of a root. Paths are relative to the root; `evaluation` and `workflow` are those of the
-    run that the document belongs to, None where it belongs to none."""
+    run that the document belongs to, None where it belongs to none. `may_decide`: the client shows a person
+    dialogs of its own, in which a reason can be typed."""
 
     document: OpenDocument
     view: RootView
@@ -133,6 +134,7 @@ class DocumentContext(NamedTuple):
     capabilities: lsp.ClientCapabilities
     evaluation: Evaluation | None = None
     workflow: Workflow | None = None
+    may_decide: bool = False
 
     @property
     def text(self) -> EncodedText:
