@@ -8,6 +8,7 @@ import type { Row } from "../../src/views/row";
 import { byUrgency, fitsFilter, PLAIN_LIST, runDetails, runRows } from "../../src/views/runs";
 import { readiness, status as statusOf } from "../../src/views/status";
 import { optionLabels, restrictedMessage, waitingRows } from "../../src/views/waiting";
+import manifest from "../../package.json";
 import { evaluation, gate, phase, question, reportable, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 import { outline } from "./outline";
 
@@ -270,6 +271,20 @@ test("what waits shows the question, its options and what led to it; options dec
     click: "answerQuestion",
     subject: { question: "approval", option: "approve" },
   });
+});
+
+test.each([
+  ["approval", "Decide on Approval…"],
+  ["escalation", "Answer…"],
+  ["clarification", "Answer…"],
+] as const)("the row of an %s offers %s", (kind, title) => {
+  const [row] = waitingRows(stateWith([summary({ questions: [question({ kind })] })]), true);
+  const menu = manifest.contributes.menus["view/item/context"].filter(({ when }) => {
+    const [, word] = /viewItem =~ \/\\b([\w-]+)\\b\//.exec(when) ?? [];
+    return word !== undefined && new RegExp(`\\b${word}\\b`).test(row!.context!);
+  });
+  const titles = menu.map(({ command }) => manifest.contributes.commands.find((one) => one.command === command)!.title);
+  expect(titles).toEqual([title, title]);
 });
 
 test("a question without options is answered by a click on itself", () => {
