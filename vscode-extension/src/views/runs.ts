@@ -186,6 +186,9 @@ export function runDetails(run: Evaluation): Row[] {
   return [...planRows(run, id), ...phases, ...limits];
 }
 
+/** Where a run ended that is not complete: it is over, so nothing is done there now. */
+const ENDED = { label: "ended here", icon: icon("stop-circle") };
+
 const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
   done: { label: "done", icon: icon("check", GOOD) },
   current: { label: "now", icon: icon("arrow-right", NOW) },
@@ -196,6 +199,8 @@ const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
 
 function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   const own = `${id}/phase/${phase.id}`;
+  const isCurrent = phase.state === "current";
+  const shown = isCurrent && isOver(run) ? ENDED : PHASE[phase.state];
   const gates = run.gates.filter((gate) => gate.after === phase.id).map((gate) => gateRow(run, gate, own));
   const produces = phase.produces.map((artifact, index): Row => {
     const bad = artifact.state === "invalid" || artifact.state === "unreadable";
@@ -212,21 +217,18 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   return {
     id: own,
     label: oneLine(phase.title || phase.id),
-    description: [
-      phase.state === "current" ? "now" : "",
-      phase.title && phase.title !== phase.id ? oneLine(phase.id) : "",
-    ]
+    description: [isCurrent ? shown.label : "", phase.title && phase.title !== phase.id ? oneLine(phase.id) : ""]
       .filter(Boolean)
       .join(" · "),
     tooltip: [
-      `${oneLine(phase.title)}: ${PHASE[phase.state].label}${onWhat(phase)}`,
+      `${oneLine(phase.title)}: ${shown.label}${onWhat(phase)}`,
       ...(phase.agents.length ? [`by ${oneLine(phase.agents.join(", "))}`] : []),
     ],
-    icon: PHASE[phase.state].icon,
-    iconLabel: phase.state === "current" ? undefined : PHASE[phase.state].label,
+    icon: shown.icon,
+    iconLabel: isCurrent ? undefined : shown.label,
     context: "phase",
     subject: { ...nameOf(run), step: phase.id },
-    open: phase.state === "current",
+    open: isCurrent,
     children: gates.length + produces.length ? [...produces, ...gates] : undefined,
   };
 }

@@ -273,6 +273,14 @@ test("what waits shows the question, its options and what led to it; options dec
   });
 });
 
+test("of a run that is over no phase is now", async () => {
+  const phases = [phase({ id: "ended", title: "Ended by the user", state: "current", produces: [] })];
+  const rows = async (status: Summary["status"]) =>
+    (await outline(runDetails(evaluation({ status, phases, gates: [] }))))[0];
+  expect(await rows("active")).toBe("Ended by the user | now · ended");
+  expect(await rows("exited")).toBe("Ended by the user | ended here · ended");
+});
+
 test.each([
   ["approval", "Decide on Approval…"],
   ["escalation", "Answer…"],

@@ -20,6 +20,11 @@ from tests.roots import put, task
 from tests.server.lsp.client import Client, run_with
 from tests.tools.fixes.test_fixes import ARTICLE, plan
 
+ENDED = {
+    "status": "user_exit", "target_skill": {"name": "sum", "path": "sum"}, "iteration_count": 0,
+    "error_count": 0, "max_iterations": 5, "max_errors": 3, "quality_gate": "fail", "issues": [],
+    "completed_actions": ["action-init"], "diagnosis": {},
+}  # fmt: skip
 UX = {"textDocument": {"hover": {"contentFormat": ["markdown", "plaintext"]}}}
 
 
@@ -121,6 +126,12 @@ def test_a_hover_on_a_phase_of_a_state_file_tells_what_it_leaves_and_its_gate(ro
     assert value.startswith("plan_review: ")
     assert "review/plan-review.json (valid)" in value
     assert "gate plan-review: passed" in value
+
+
+def test_a_hover_on_the_phase_of_a_run_that_is_over_says_that_it_ended_there(root):
+    path = put(root / ".workflow/.scratchpad/skill-tuning-1/state.json", ENDED)
+    value = answer_to(root, path, "textDocument/hover", at(path, "user_exit"))["contents"]["value"]
+    assert value.startswith("user_exit: Ended by the user (the run ended here")
 
 
 def test_a_hover_on_a_key_of_a_definition_says_what_it_means(root):
