@@ -120,6 +120,16 @@ def test_a_hover_on_a_plan_tells_of_the_task_the_mark_or_the_stage(root, part, s
     assert shown["value"].splitlines()[0] == said
 
 
+@pytest.mark.parametrize("said", ["**Progress**: 1/2 tasks", "(1/02)", "now 1 of 2."])
+def test_a_number_of_a_count_names_no_task(root, said):
+    path = plan(root, below=f"{said}\n") / "MASTER_PLAN.md"
+    place = at(path, said, said.index("2"))
+    assert answer_to(root, path, "textDocument/hover", place) is None
+    assert answer_to(root, path, "textDocument/definition", place) == []
+    named = at(plan(root, below="See 02-tests.md\n") / "MASTER_PLAN.md", "See 02", 5)
+    assert answer_to(root, path, "textDocument/hover", named) is not None
+
+
 def test_a_hover_on_a_phase_of_a_state_file_tells_what_it_leaves_and_its_gate(root):
     path = task(root, "T1") / "state.json"
     value = answer_to(root, path, "textDocument/hover", at(path, "plan_review"))["contents"]["value"]
