@@ -13,7 +13,7 @@ import {
   type Summary,
 } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
-import { isOver, missing, type Root, type State } from "../store";
+import { isOver, missing, runsOf, type Root, type State } from "../store";
 import { planRows } from "./plan";
 import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
 
@@ -64,11 +64,41 @@ export function fitsFilter(run: Summary, filter: string): boolean {
   return words.every((word) => KINDS[word]?.(run) ?? text.includes(word));
 }
 
+/** Where no run fits a filter: that it is so, which words it does not know, and a click clears it. */
+function noMatchRows(state: State, { filter, hidesFinished }: RunList): Row[] {
+  const fitting = runsOf(state).filter((run) => fitsFilter(run, filter));
+  if (!filter || fitting.some((run) => !hidesFinished || !isOver(run))) return [];
+  const isPartly = [...state.roots.values()].some((root) => missing(root).runs > 0);
+  const [unknown] = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word.startsWith("@") && !KINDS[word]);
+  const label = fitting.length
+    ? "Only finished runs fit, which are hidden"
+    : isPartly
+      ? "None of the runs shown so far fits"
+      : "No run fits";
+  const words = unknown && `${oneLine(unknown, 40)} is no state; there are ${FILTER_KINDS.join(", ")}`;
+  const clear = "Click to clear the filter";
+  return [
+    {
+      id: "no match",
+      label,
+      description: words ?? clear,
+      tooltip: [`${label}: ${oneLine(filter)}`, ...(words ? [words] : []), clear],
+      icon: icon("search-stop", FAINT),
+      click: "clearFilter",
+    },
+  ];
+}
+
 /** Top rows: the runs that go on, then those that are over in one row. Several roots get a row each. */
 export function runRows(state: State, fetch: FetchEvaluation, list: RunList = PLAIN_LIST): Row[] {
   const roots = [...state.roots.values()].filter((root) => root.counts.runs > 0);
-  if (roots.length === 1) return rootRows(roots[0]!, fetch, list);
-  return roots.map((root) => ({
+  if (roots.length === 0) return [];
+  const none = noMatchRows(state, list);
+  if (roots.length === 1) return [...none, ...rootRows(roots[0]!, fetch, list)];
+  const rows = roots.map((root) => ({
     id: root.root,
     label: rootName(root.root),
     description: plural(root.counts.runs, "run"),
@@ -77,6 +107,7 @@ export function runRows(state: State, fetch: FetchEvaluation, list: RunList = PL
     open: true,
     children: rootRows(root, fetch, list),
   }));
+  return [...none, ...rows];
 }
 
 function rootRows(root: Root, fetch: FetchEvaluation, list: RunList): Row[] {

@@ -445,6 +445,30 @@ test("a filter has words for states and parts of what a run is called, and all h
   expect(fitsFilter(summary({ status: "complete", questions: [question()] }), "@waiting")).toBe(false);
 });
 
+test("a filter that no run fits says so, which states there are, and is cleared by a click", () => {
+  const state = stateWith([summary(), summary({ run: "over", title: "Over", status: "complete" })]);
+  const first = (filter: string, hidesFinished = false) =>
+    runRows(state, fetch, { ...PLAIN_LIST, filter, hidesFinished })[0]!;
+  expect(first("zebra")).toMatchObject({
+    label: "No run fits",
+    description: "Click to clear the filter",
+    click: "clearFilter",
+  });
+  expect(first("@failde")).toMatchObject({
+    label: "No run fits",
+    description: "@failde is no state; there are @waiting, @failed, @active, @done",
+    tooltip: expect.arrayContaining(["Click to clear the filter"]) as string[],
+    click: "clearFilter",
+  });
+  expect(first("over", true).label).toBe("Only finished runs fit, which are hidden");
+  expect(first("over").label).toBe("Finished");
+  expect(runRows(stateWith([]), fetch, { ...PLAIN_LIST, filter: "zebra" })).toEqual([]);
+  const paged = stateOfPage([summary()], { runs: 9, going: 6, questions: 3 }, "0 a");
+  expect(runRows(paged, fetch, { ...PLAIN_LIST, filter: "zebra" })[0]!.label).toBe(
+    "None of the runs shown so far fits",
+  );
+});
+
 test("runs are listed by workflow, without the finished ones, or only those that fit, as a person wants", async () => {
   const runs = [
     summary({ run: "a", title: "One" }),

@@ -120,7 +120,7 @@ def test_a_hover_on_a_plan_tells_of_the_task_the_mark_or_the_stage(root, part, s
     assert shown["value"].splitlines()[0] == said
 
 
-@pytest.mark.parametrize("said", ["**Progress**: 1/2 tasks", "(1/02)", "now 1 of 2."])
+@pytest.mark.parametrize("said", ["**Progress**: 1/2 tasks", "(1/02)", "now 1 of 2 done"])
 def test_a_number_of_a_count_names_no_task(root, said):
     path = plan(root, below=f"{said}\n") / "MASTER_PLAN.md"
     place = at(path, said, said.index("2"))
