@@ -185,11 +185,18 @@ function runIcon(run: Summary): Icon {
 
 function runDescription(run: Summary): string {
   const progress = run.progress && run.progress.total > 0 ? `${run.progress.done}/${run.progress.total}` : "";
-  const phase = isOver(run) ? STATUS[run.status].label : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
+  const phase = isOver(run) ? endOf(run) : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
   const { error } = run.findingCounts;
   const errors = error ? plural(error, "error") : "";
   const unknown = run.unknownMarks ? `${plural(run.unknownMarks, "mark")} unknown` : "";
   return [errors, progress, phase, unknown].filter(Boolean).join(" · ");
+}
+
+/** How a run ended, and what became of it where the server says more than that. */
+function endOf(run: Summary): string {
+  const { label } = STATUS[run.status];
+  const isPlain = run.statusReason === "" || run.statusReason.startsWith("the run is ");
+  return isPlain ? label : `${label}: ${oneLine(run.statusReason, 80)}`;
 }
 
 function findingCounts(run: Summary): string[] {

@@ -273,6 +273,13 @@ test("what waits shows the question, its options and what led to it; options dec
   });
 });
 
+test("what became of a run that is over stands in its row", async () => {
+  const row = async (statusReason: string) =>
+    (await outline(runRows(stateWith([summary({ title: "Fees", status: "complete", statusReason })]), fetch)))[1];
+  expect(await row("the run is complete")).toBe("  Fees | complete");
+  expect(await row("the change was taken back")).toBe("  Fees | complete: the change was taken back");
+});
+
 test("of a run that is over no phase is now", async () => {
   const phases = [phase({ id: "ended", title: "Ended by the user", state: "current", produces: [] })];
   const rows = async (status: Summary["status"]) =>
