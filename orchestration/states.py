@@ -62,7 +62,10 @@ _WORK = (*_ELSEWHERE, SuggestionKind.STAY, SuggestionKind.ACT)
 
 
 class PhaseStatus(StrEnum):
-    """State of a phase in a run. AHEAD: still to come, or not delivered; DETOUR: out of the usual order."""
+    """State of a phase in a run. AHEAD: still to come, or not delivered; DETOUR: out of the usual order.
+
+    A detour that was done is DONE. Of a complete run none is CURRENT: the last one is DONE.
+    """
 
     DONE = "done"
     CURRENT = "current"

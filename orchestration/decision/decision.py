@@ -182,7 +182,8 @@ class _Procedure:
         """The end of the run, unless it is named without its evidence: then it is a claim and no end."""
         phase, facts = self.phase, self.facts
         status = RunStatus(phase.terminal)
-        ended = Decision(status, SuggestionKind.STOP, end_phrase(facts, status, phase.id))
+        became = facts.text(phase.because) or end_phrase(facts, status, phase.id)
+        ended = Decision(status, SuggestionKind.STOP, became)
         is_held = status is RunStatus.COMPLETE and facts.snapshot.is_doubtful
         where = f"phases.{phase.id}.attested"
         if not is_held and phase.attested is not None and facts.holds(where, phase.attested):

@@ -94,7 +94,8 @@ class Phase(Step):
     tasks: Expression | None = key(cel("list"), "tasks that can be handed out")
     checks: tuple[str, ...] = key(list_of(TEXT), "what its agent validates")
     terminal: str = key(word("complete", "failed", "exited", "blocked"), "the run is over")
-    attested: Expression | None = key(cel("bool"), "other proof that a terminal phase was reached")
+    attested: Expression | None = key(cel("bool"), "other proof that an end was reached, a detour done")
+    because: Template | None = key(TEMPLATE, "of an end: what became of the run, where that is not plain")
     detour: bool = key(BOOL, "no part of the ordinary order")
     leads_to: tuple[str, ...] = key(
         list_of(id_of("phase")), "where new files lead from it without a rule; shown in graphs"

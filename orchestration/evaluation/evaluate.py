@@ -258,8 +258,7 @@ class _Assembler:
 
     def _grounds_of(self, phase: Phase, status: PhaseStatus) -> Grounds:
         """The grounds on which a phase is over; none where it is not."""
-        is_last = status is PhaseStatus.CURRENT and self.decision.status is RunStatus.COMPLETE
-        if not is_last and status not in (PhaseStatus.DONE, PhaseStatus.SKIPPED):
+        if status not in (PhaseStatus.DONE, PhaseStatus.SKIPPED):
             return Grounds()
         gates = [gate for gate in self.gates if gate.after == phase.id and gate.basis]
         return self.bases.of_ended_phase(
@@ -268,9 +267,11 @@ class _Assembler:
 
     def _phase_status(self, phase: Phase, produces: Sequence[DeliverableState]) -> PhaseStatus:
         if self.phase is not None and phase.id == self.phase.id:
-            return PhaseStatus.CURRENT
+            is_complete = self.decision.status is RunStatus.COMPLETE
+            return PhaseStatus.DONE if is_complete else PhaseStatus.CURRENT
         if phase.detour:
-            return PhaseStatus.DETOUR
+            is_done = self.phase and phase.attested and self.facts.context.holds(phase.attested)
+            return PhaseStatus.DONE if is_done else PhaseStatus.DETOUR
         if phase.id in self.decision.skipped:
             return PhaseStatus.SKIPPED
         if self.phase is None or phase.order > self.phase.order:

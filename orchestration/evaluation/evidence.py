@@ -8,7 +8,7 @@ from ..decision.facts import RunFacts
 from ..expressions.language import Expression
 from ..findings import Evidence
 from ..journal.journal import Record
-from ..result.phrases import value_summary
+from ..result.phrases import tells_size_alone, value_summary
 
 
 class EvidenceCollector:
@@ -18,11 +18,21 @@ class EvidenceCollector:
         self.facts = facts
         self._facts: dict[str, tuple[Evidence, ...]] = {}
         self._paths: dict[tuple[str, ...], tuple[Evidence, ...]] = {}
+        # Of maps: how large they are, which says nothing of what is wrong in them.
+        self._sizes: set[Evidence] = set()
 
     def of(self, *expressions: Expression | None) -> tuple[Evidence, ...]:
-        """The evidence of some expressions, in the order of their text, each value once."""
+        """The evidence of some expressions, in the order of their text, each value once.
+
+        The size of a map is left out where something else is said of it.
+        """
         found = [entry for expression in expressions if expression for entry in self._expression(expression)]
-        return tuple(dict.fromkeys(found))
+        said = {(entry.path, entry.span) for entry in found if entry not in self._sizes}
+        return tuple(
+            entry
+            for entry in dict.fromkeys(found)
+            if entry not in self._sizes or (entry.path, entry.span) not in said
+        )
 
     def _expression(self, expression: Expression) -> list[Evidence]:
         evidence = self._records(self.facts.context.records_behind(expression))
@@ -38,13 +48,24 @@ class EvidenceCollector:
             return self._of_named_checks()
         name = self.facts.context.fact_in(path)
         located = tuple(entry for entry in self._fact(name) if entry.path) if name else ()
-        if located:
-            return located
+        if name and located:
+            return self._said_of_maps(name, located) or located
         outcome = self.facts.context.read_path(path)
         if outcome.error is not None:
             return ()
-        where, span = self.facts.place(path)
-        return (Evidence(".".join(path), value_summary(outcome.value), where, span),)
+        entry = Evidence(".".join(path), value_summary(outcome.value), *self.facts.place(path))
+        if tells_size_alone(outcome.value):
+            self._sizes.add(entry)
+        return (entry,)
+
+    def _said_of_maps(self, name: str, located: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+        """The names that a fact picks out of maps of which only the size could be told, at the first one."""
+        if not self._sizes.issuperset(located):
+            return ()
+        value = self.facts.context.fact(name).value
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            return ()
+        return (Evidence(name, value_summary(value), located[0].path, located[0].span),)
 
     def _of_named_checks(self) -> tuple[Evidence, ...]:
         """The results of the checks that parameters name, where anything asked for them."""

@@ -105,7 +105,7 @@ def _enumerate(names: Sequence[str]) -> str:
 _MOST_ITEMS = 5
 _LONGEST_TEXT = 80
 # What tells one map in a list from another, the best first.
-_NAMES = ("id", "task", "path", "name", "title", "message", "text", "description")
+_NAMES = ("id", "task", "path", "name", "title", "message", "text", "description", "phase")
 
 
 def value_summary(value: object) -> object:
@@ -118,14 +118,25 @@ def value_summary(value: object) -> object:
     return _size(value, "key") if isinstance(value, Mapping) else str(value)
 
 
+def tells_size_alone(value: object) -> bool:
+    """True for a value of which `value_summary` tells how large it is, and nothing that is in it."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, Mapping) and not _names_of(item) for item in value)
+    return isinstance(value, Mapping)
+
+
+def _names_of(item: Mapping[str, object]) -> list[str]:
+    names = (item.get(key) for key in _NAMES)
+    return [name for name in names if isinstance(name, str) and name]
+
+
 def _item_summary(item: object) -> object:
     """An item of a list: text without its end where it is long, a map by what names it."""
     if isinstance(item, str):
         return item if len(item) <= _LONGEST_TEXT else f"{item[: _LONGEST_TEXT - 1]}…"
     if isinstance(item, Mapping):
-        names = (item.get(key) for key in _NAMES)
-        named = (_item_summary(name) for name in names if isinstance(name, str) and name)
-        return next(named, _size(item, "key"))
+        names = _names_of(item)
+        return _item_summary(names[0]) if names else _size(item, "key")
     return _size(item, "item") if isinstance(item, list) else value_summary(item)
 
 

@@ -75,5 +75,6 @@ more. A page of an older version than what the client knows of the root is to be
 `initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool, pages: bool}}. A
 connection is not trusted unless it says so; then nothing is written for it. `phasekeeper/decide` is only
 for a client that says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody
-else decides through `window/showMessageRequest`, or on a terminal where a reason has to be typed.
+else decides through `window/showMessageRequest`, or on a terminal where a reason has to be typed. That client
+is offered the command `phasekeeper.override` {root, run, to}, and carries it out by `phasekeeper/decide`.
 """

@@ -64,6 +64,18 @@ def test_a_gate_without_a_check_of_its_name_is_what_the_state_says() -> None:
     assert run.messages("status-drift") == []
 
 
+def test_gates_of_the_loop_that_are_not_passed_are_named_in_the_evidence() -> None:
+    def evidence(**gates: str) -> list[tuple[str, object, str | None]]:
+        run = gated(declared="other", gates={name: {"status": status} for name, status in gates.items()})
+        criteria = next(each for each in run.evaluation.gates if each.id == "iteration").criteria
+        return [(each.expression, each.value, each.path) for each in criteria[0].evidence]
+
+    assert evidence(lint="passed", tests="failed", docs="pending") == [
+        ("gates_to_pass", ("docs", "tests"), STATE)
+    ]
+    assert evidence(lint="passed", tests="passed") == [("state.gates", "2 keys", STATE)]
+
+
 def test_a_gate_that_a_person_skipped_stays_so() -> None:
     run = gated(declared="docs").measure("docs", CheckResult.FAILED)
     assert criterion(run) is True

@@ -32,6 +32,10 @@ export const nameOf = ({ root, run }: RunName): RunName => ({ root, run });
 
 export const keyOf = (name: RunName): string => `${name.root}\n${name.run}`;
 
+/** Nothing more is to be done in the run. */
+export const isOver = ({ status }: Pick<Evaluation, "status">): boolean =>
+  status === "complete" || status === "exited" || status === "failed";
+
 type Shared =
   | "title"
   | "workflow"

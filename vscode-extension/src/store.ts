@@ -1,6 +1,17 @@
 /** The extension's state: what is known of the server and of all roots, and the pure reducer from one value to the next. */
 
-import { keyOf, type Board, type BoardRoot, type Changed, type Counts, type RunName, type Summary } from "./protocol";
+import {
+  isOver,
+  keyOf,
+  type Board,
+  type BoardRoot,
+  type Changed,
+  type Counts,
+  type RunName,
+  type Summary,
+} from "./protocol";
+
+export { isOver };
 
 export type ServerState =
   /** `why` is how the one before it ended. */
@@ -161,9 +172,6 @@ export function runsOf(state: State): Summary[] {
 export function runOf(state: State, name: RunName): Summary | undefined {
   return state.roots.get(name.root)?.runs.get(name.run);
 }
-
-export const isOver = (run: Summary): boolean =>
-  run.status === "complete" || run.status === "exited" || run.status === "failed";
 
 /** Every open question, with its run. */
 export function openQuestions(state: State): { run: Summary; question: Summary["questions"][number] }[] {

@@ -25,7 +25,11 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
     if kinds and not any(lsp.CodeActionKind.QuickFix.value.startswith(kind) for kind in kinds):
         return []
     actions: list[lsp.CodeAction | None] = []
-    empty = EncodedText("")
+
+    def locate(path: str) -> tuple[str, EncodedText] | None:
+        text = context.text_of(path)
+        return (context.uri(path), text) if text else None
+
     for annotation in context.view.at(context.path):
         finding = annotation.finding
         place, wanted = context.text.range(finding.span), params.range
@@ -33,7 +37,7 @@ def code_actions(context: DocumentContext, params: lsp.CodeActionParams) -> list
         if place.start.line > wanted.end.line or wanted.start.line > place.end.line:
             continue
         # The diagnostic of the annotation, as it was published.
-        diagnostics = diagnostics_of([annotation], context.text, lambda path: (context.uri(path), empty))
+        diagnostics = diagnostics_of([annotation], context.text, locate)
         around = context._replace(evaluation=context.view.run(annotation.run) or context.evaluation)
         fixes = fixes_for(
             FixContext(finding, context.source, context.source_of, around.evaluation, around.workflow)

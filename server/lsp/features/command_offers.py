@@ -38,6 +38,7 @@ class CommandName(StrEnum):
     DECIDE = "phasekeeper.decide"
     REDO = "phasekeeper.redo"
     REPAIR = "phasekeeper.repair"
+    OVERRIDE = "phasekeeper.override"
     SHOW_COMMAND_LINE = "phasekeeper.command"
     RUN_CHECKS = "phasekeeper.runChecks"
 
@@ -108,7 +109,7 @@ def _unproved_decision(finding: Finding, e: Evaluation, context: DocumentContext
         # It may have been signed by an earlier version, or before the folder was moved.
         yield from _repair(finding, e, context)
     if record.get("kind") == "override":
-        yield from _override_to(str(record.get("next")), f"Move the run to {record.get('next')}", e)
+        yield from _override_to(str(record.get("next")), f"Move the run to {record.get('next')}", e, context)
         return
     for question in e.questions:
         if question.id.partition(":")[0] == str(record.get("question")).partition(":")[0]:
@@ -121,12 +122,17 @@ def _failed_gates(finding: Finding, e: Evaluation, context: DocumentContext) -> 
         order = next((phase.order for phase in e.phases if phase.id == gate.after), 0)
         ahead = [phase.id for phase in e.phases if phase.order > order and phase.state == PhaseStatus.AHEAD]
         if ahead and finding.data.get("gate", gate.id) == gate.id:
-            yield from _override_to(ahead[0], f"Override gate {gate.id}", e)
+            yield from _override_to(ahead[0], f"Override gate {gate.id}", e, context)
 
 
-def _override_to(phase: str, title: str, e: Evaluation) -> _Commands:
-    """An override needs a reason, which has to be typed: the command line is shown."""
-    if any(known.id == phase for known in e.phases):
+def _override_to(phase: str, title: str, e: Evaluation, context: DocumentContext) -> _Commands:
+    """An override needs a reason, which has to be typed: in a dialog of the client, else the command line is
+    shown."""
+    if not any(known.id == phase for known in e.phases):
+        return
+    if context.may_decide:
+        yield offer(f"{title}…", CommandName.OVERRIDE, e, to=phase)
+    else:
         title = f"{title}: show the command"
         yield offer(title, CommandName.SHOW_COMMAND_LINE, e, what="override", phase=phase)
 

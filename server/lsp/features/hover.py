@@ -17,6 +17,7 @@ from ....orchestration.plans.schedule import StageState, resolve
 from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, GateState, PhaseState
 from ....orchestration.sanitize import markdown, plain
+from ....orchestration.states import PhaseStatus
 from ..definitions.partial_yaml import CONFIGURATION, DEFINITION, key_about
 from ..view.documents import DocumentContext
 
@@ -116,7 +117,9 @@ def _of_word(context: DocumentContext, e: Evaluation, word: str) -> Lines | None
 
 def _phase(e: Evaluation, phase: PhaseState) -> Iterator[tuple[str, str]]:
     title = phase.title if phase.title != phase.id else "phase"
-    yield phase.id, f"{title} ({phase.state}{f', {phase.rests_on}' if phase.rests_on else ''})"
+    is_end = phase.state is PhaseStatus.CURRENT and e.status.is_over
+    state = "the run ended here" if is_end else phase.state
+    yield phase.id, f"{title} ({state}{f', {phase.rests_on}' if phase.rests_on else ''})"
     yield "who", ", ".join(phase.agents)
     yield "leaves", ", ".join(f"{one.path} ({one.state})" for one in phase.produces)
     if phase.id == e.current_phase:

@@ -74,6 +74,11 @@ async def show_command_line(_: Connection, view: RootView, e: Evaluation, params
     raise UsageError("there is no command to show")
 
 
+async def override(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
+    """What a client carries out by itself, in its dialog; of one that does not the command line is shown."""
+    return await show_command_line(connection, view, e, {"what": "override", "phase": params.get("to")})
+
+
 async def redo(connection: Connection, view: RootView, e: Evaluation, params: Parameters) -> str:
     connection.require_trust()
     phase = str(params.get("phase", ""))
@@ -139,5 +144,6 @@ COMMANDS: dict[CommandName, EditorCommand] = {
     CommandName.DECIDE: decide,
     CommandName.REDO: redo,
     CommandName.REPAIR: repair_journal,
+    CommandName.OVERRIDE: override,
     CommandName.SHOW_COMMAND_LINE: show_command_line,
 }

@@ -434,8 +434,8 @@ class Connection:
             await self.engine.look_again(view.root, evaluation.run)
             evaluation = view.run_at(path)
         workflow = await self.workflow(view, evaluation) if evaluation else None
-        capabilities = self.server.client_capabilities
-        return DocumentContext(document, view, path, self.documents, capabilities, evaluation, workflow)
+        capabilities, own = self.server.client_capabilities, self.may_decide
+        return DocumentContext(document, view, path, self.documents, capabilities, evaluation, workflow, own)
 
     async def workflow(self, view: RootView, evaluation: Evaluation) -> Workflow | None:
         """The workflow that a run is evaluated by; None when the run is gone meanwhile."""

@@ -165,12 +165,13 @@ class Publisher:
         paths: frozenset[str],
     ) -> EncodedDiagnostics:
         root, path = key
-        empty = EncodedText("", self._documents.encoding)
 
-        def locate(other: str) -> tuple[str, EncodedText]:
-            return self._documents.uri(root / other), texts.get((root, other), empty)
+        def locate(other: str) -> tuple[str, EncodedText] | None:
+            text = texts.get((root, other))
+            return None if text is None else (self._documents.uri(root / other), text)
 
-        uri, text = locate(path)
+        uri, text = self._documents.uri(root / path), texts.get(key)
+        text = text or EncodedText("", self._documents.encoding)
         diagnostics = diagnostics_of(annotations, text, locate)
         return EncodedDiagnostics(uri, json.dumps(plain_json(diagnostics)).encode(), paths)
 
@@ -205,6 +206,7 @@ def _related_paths(annotations: Iterable[Annotation]) -> set[str]:
 
 
 def _read(keys: Sequence[_Key], encoding: lsp.PositionEncodingKind) -> dict[_Key, EncodedText]:
-    """The texts of files, "" for those that cannot be read."""
-    files = {root: DiskFiles(root) for root, _ in keys}
-    return {(root, path): EncodedText(files[root].read(path).text or "", encoding) for root, path in keys}
+    """The texts of the files that are there, "" for those that cannot be read."""
+    disk = {root: DiskFiles(root) for root, _ in keys}
+    files = ((key, disk[key[0]].read(key[1])) for key in keys)
+    return {key: EncodedText(file.text or "", encoding) for key, file in files if file.exists}

@@ -34,8 +34,8 @@ MOST_RELATED = 10
 _LENGTH = 600
 
 _Place = tuple[str, Span | None]
-Locate = Callable[[str], "tuple[str, EncodedText]"]
-"""The URI of a path of the root, and its text."""
+Locate = Callable[[str], "tuple[str, EncodedText] | None"]
+"""The URI of a path of the root, and its text; None where no file is there."""
 
 _SEVERITIES = {
     Severity.ERROR: lsp.DiagnosticSeverity.Error,
@@ -120,13 +120,14 @@ def _grounds(
 ) -> tuple[_Place, Evidence | None, tuple[Evidence, ...]]:
     """(where an annotation stands, the evidence that decided, the further evidence with a place).
 
-    The first with a place decided: of several reports that is the newest. An annotation without any stands
-    on top of the file that stands for the run.
+    The first with a path decided: of several reports that is the newest. The annotation stands at the first
+    in a file that is there, without any on top of the file that stands for the run.
     """
-    located = [entry for entry in evidence if entry.path]
-    decisive = next(iter(located), None)
-    place = (decisive.path or "", decisive.span) if decisive else (_main_file(evaluation), _TOP)
-    return place, decisive, tuple(entry for entry in located if entry is not decisive)
+    named = [entry for entry in evidence if entry.path]
+    located = [entry for entry in named if evaluation.reads.get(entry.path or "") != "missing"]
+    first = next(iter(located), None)
+    place = (first.path or "", first.span) if first else (_main_file(evaluation), _TOP)
+    return place, next(iter(named), None), tuple(entry for entry in located if entry is not first)
 
 
 def _main_file(evaluation: Evaluation) -> str:
@@ -168,7 +169,11 @@ def _diagnostic(annotation: Annotation, text: EncodedText, locate: Locate) -> ls
     }
     related: list[lsp.DiagnosticRelatedInformation] = []
     for each in annotation.related[:MOST_RELATED]:
-        uri, other = locate(each.path or "")
+        located = locate(each.path or "")
+        if located is None:
+            # An editor opens what it is led to, and offers to create what is not there.
+            continue
+        uri, other = located
         value = "" if each.value is None else f" = {value_text(each.value)}"
         location = lsp.Location(uri, other.range(each.span))
         related.append(lsp.DiagnosticRelatedInformation(location, f"{plain(each.expression)}{value}"))

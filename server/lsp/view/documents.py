@@ -24,6 +24,8 @@ from .positions import UTF16, EncodedText
 from .root_view import RootView
 
 _WORKFLOW_KEY = re.compile(r"^workflow[ \t]*:", re.M)
+# A number in it counts, and names no task: "4/6 tasks", "4 of 6".
+_COUNT = re.compile(r"(?<![\w./-])\d+(?: ?/ ?| of )\d+(?![\w/-]|\.\w)")
 _PHASES_KEY = re.compile(r"^(?:phases|extend)[ \t]*:", re.M)
 
 
@@ -124,7 +126,8 @@ def is_definition(path: str, text: str) -> bool:
 
 class DocumentContext(NamedTuple):
     """One document of a root. Paths are relative to the root; `evaluation` and `workflow` are those of the
-    run that the document belongs to, None where it belongs to none."""
+    run that the document belongs to, None where it belongs to none. `may_decide`: the client shows a person
+    dialogs of its own, in which a reason can be typed."""
 
     document: OpenDocument
     view: RootView
@@ -133,6 +136,7 @@ class DocumentContext(NamedTuple):
     capabilities: lsp.ClientCapabilities
     evaluation: Evaluation | None = None
     workflow: Workflow | None = None
+    may_decide: bool = False
 
     @property
     def text(self) -> EncodedText:
@@ -190,9 +194,12 @@ class DocumentContext(NamedTuple):
         return self.own_plan() or (plan.plan if plan else None)
 
     def word_at(self, line: int, column: int, word: re.Pattern[str]) -> tuple[str, Span]:
-        """The word that touches a place, and its span; "" where none does."""
-        lines = split_lines(self.source)
-        for match in word.finditer(lines[line]) if line < len(lines) else ():
+        """The word that touches a place, and its span; "" where none does, or it is a number of a count."""
+        lines, nothing = split_lines(self.source), Span(line, column, line, column)
+        text = lines[line] if line < len(lines) else ""
+        if any(match.start() <= column <= match.end() for match in _COUNT.finditer(text)):
+            return "", nothing
+        for match in word.finditer(text):
             if match.start() <= column <= match.end():
                 return match[0], Span(line, match.start(), line, match.end())
-        return "", Span(line, column, line, column)
+        return "", nothing

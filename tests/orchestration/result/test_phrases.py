@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from phasekeeper.orchestration.result.phrases import in_sentence, status_phrase, step_phrase
+from phasekeeper.orchestration.result.phrases import (
+    in_sentence,
+    status_phrase,
+    step_phrase,
+    tells_size_alone,
+    value_summary,
+)
 from phasekeeper.orchestration.result.values import Suggestion, as_json
 from phasekeeper.orchestration.states import RunStatus, SuggestionKind
 
@@ -55,3 +61,20 @@ def test_the_json_of_a_suggestion_has_its_phrase():
     assert data["phrase"] == evaluation.suggestion.phrase
     assert list(data)[:2] == ["kind", "phrase"]
     assert type(data["kind"]) is str
+
+
+@pytest.mark.parametrize(
+    ("value", "summary", "is_size"),
+    [
+        ({"lint": {}, "tests": {}}, "2 keys", True),
+        ([{"iteration": 1}, {"iteration": 2, "result": ""}], ("1 key", "2 keys"), True),
+        ([{"iteration": 1, "phase": "execute"}], ("execute",), False),
+        ([{"id": "WQ-1"}, {"iteration": 1}], ("WQ-1", "1 key"), False),
+        (["lint"], ("lint",), False),
+        ([], (), False),
+        ("text", "text", False),
+    ],
+)
+def test_a_map_is_told_by_its_name_else_by_its_size_alone(value, summary, is_size):
+    assert value_summary(value) == summary
+    assert tells_size_alone(value) is is_size

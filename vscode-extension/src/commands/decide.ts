@@ -146,11 +146,21 @@ async function decide(
   await showOutcome(outcome, session.client.request("phasekeeper/decide", { ...decision, reason, revision }));
 }
 
-/** Go against a suggestion or a shut gate. */
+/** Go against a suggestion or a shut gate; the phase behind it is the subject's, else a person picks one. */
 export async function override(session: Session, subject: Partial<Subject>): Promise<void> {
   const run = await chooseRun(session, subject, "Override what the files say of which run?");
-  const graph = run && (await session.client.request("phasekeeper/graph", nameOf(run)));
-  if (!graph) return;
+  const to = run && (subject.to ?? (await choosePhase(session, run)));
+  if (!to) return;
+  const decision = { ...nameOf(run), kind: "override", to } as const;
+  const prepared = await prepare(session, decision);
+  if (!prepared || (await confirm(prepared, ["Override…"])) === undefined) return;
+  const outcome = `overridden: now in ${to}`;
+  await decide(session, decision, prepared.revision, { title: prepared.title, prompt: WHY, outcome });
+}
+
+async function choosePhase(session: Session, run: Summary): Promise<string | undefined> {
+  const graph = await session.client.request("phasekeeper/graph", nameOf(run));
+  if (!graph) return undefined;
   const titles = new Map(graph.phases.map((phase) => [phase.id, phase.title]));
   const items = reachable(graph.edges, run.currentPhase ?? "").map((phase) => ({
     label: escapeLabel(phase),
@@ -158,17 +168,7 @@ export async function override(session: Session, subject: Partial<Subject>): Pro
     detail: phase === run.suggestion.suggestedNext ? "suggested" : undefined,
     value: phase,
   }));
-  const to = await choose(
-    items,
-    `Move ${escapeLabel(titleOf(run))} to which phase?`,
-    "No rule leads on from this phase.",
-  );
-  if (!to) return;
-  const decision = { ...nameOf(run), kind: "override", to } as const;
-  const prepared = await prepare(session, decision);
-  if (!prepared || (await confirm(prepared, ["Override…"])) === undefined) return;
-  const outcome = `overridden: now in ${to}`;
-  await decide(session, decision, prepared.revision, { title: prepared.title, prompt: WHY, outcome });
+  return choose(items, `Move ${escapeLabel(titleOf(run))} to which phase?`, "No rule leads on from this phase.");
 }
 
 /** Have the last consistent phase done again. */

@@ -22,17 +22,19 @@ export async function openPlace(subject: Partial<Subject>): Promise<void> {
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(recordUri(uri, place.line)));
     return;
   }
-  const exists = await vscode.workspace.fs.stat(uri).then(
-    () => true,
-    () => false,
-  );
-  if (!exists) {
-    const message = `${escapeLabel(place.path, 400)} is not there.`;
-    if ((await vscode.window.showInformationMessage(message, CREATE)) !== CREATE) return;
-  }
+  const exists = await isThere(uri);
+  if (!exists && (await vscode.window.showInformationMessage(absence(place), CREATE)) !== CREATE) return;
   const document = await vscode.workspace.openTextDocument(exists ? uri : uri.with({ scheme: "untitled" }));
   await vscode.window.showTextDocument(document, { selection: exists ? rangeOf(document, place) : undefined });
 }
+
+const isThere = (uri: vscode.Uri): Promise<boolean> =>
+  Promise.resolve(vscode.workspace.fs.stat(uri)).then(
+    () => true,
+    () => false,
+  );
+
+const absence = ({ path }: Place): string => `${escapeLabel(path, 400)} is not there.`;
 
 /** Show the report that failed a task in a peek beside the task's line, at the words that say so. */
 export async function peekFailure(session: Session, subject: Partial<Subject>): Promise<void> {
@@ -42,6 +44,7 @@ export async function peekFailure(session: Session, subject: Partial<Subject>): 
   const place = task && placeOf(run.root, task.failedBy!);
   const [plan, report] = place ? [uriOf({ ...place, path: run.plan!.path }), uriOf(place)] : [];
   if (!plan || !report) return;
+  if (!(await isThere(report))) return void vscode.window.showInformationMessage(absence(place!));
   const shown = isRecord(place!) ? recordUri(report, place.line) : report;
   const document = await vscode.workspace.openTextDocument(shown);
   const range = (isRecord(place!) ? undefined : rangeOf(document, place!)) ?? new vscode.Range(0, 0, 0, 0);

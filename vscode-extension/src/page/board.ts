@@ -1,7 +1,7 @@
 /** Tasks by state or by stage: what waits for what, and who has claimed what. Without a plan, the phases. */
 
 import type { BoardStage, BoardTask, RunPage, TaskBoard } from "./model";
-import type { Evaluation } from "../protocol";
+import { isOver, type Evaluation } from "../protocol";
 import { element, icon, plural, type Child } from "./dom";
 import type { Context } from "./context";
 import { pathElement } from "./decide";
@@ -196,7 +196,7 @@ function phasesElement(run: Evaluation, context: Context): HTMLElement {
       ...run.phases.map((phase) =>
         element(
           `li.${phase.state}`,
-          { "aria-current": phase.state === "current" ? "step" : undefined },
+          { "aria-current": phase.state === "current" && !isOver(run) ? "step" : undefined },
           icon(phase.state),
           element(
             "div",
@@ -207,7 +207,7 @@ function phasesElement(run: Evaluation, context: Context): HTMLElement {
               {},
               [
                 phase.title === phase.id ? "" : phase.id,
-                PHASE[phase.state],
+                phase.state === "current" && isOver(run) ? "ended here" : PHASE[phase.state],
                 phase.agents.length ? `by ${phase.agents.join(", ")}` : "",
                 phase.restsOn,
               ]

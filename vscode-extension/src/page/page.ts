@@ -1,6 +1,6 @@
 /** The page of a run, the same in an editor's panel and in a browser: what is decided, the tasks, the records, the graph. */
 
-import { keyOf, type RunName } from "../protocol";
+import { isOver, keyOf, type RunName } from "../protocol";
 import { pictureOf } from "../graph/picture";
 import { graphElement } from "../graph/view";
 import { boardPanel } from "./board";
@@ -201,7 +201,7 @@ function panelOf(tab: Tab, page: RunPage, context: Context): Child[] {
 }
 
 function headerElements({ evaluation, moreFindings }: RunPage): HTMLElement[] {
-  const phase = evaluation.phases.find(({ state }) => state === "current");
+  const phase = evaluation.phases.find(({ id }) => id === evaluation.currentPhase);
   const { progress, findings } = evaluation;
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const facts = [
@@ -209,7 +209,7 @@ function headerElements({ evaluation, moreFindings }: RunPage): HTMLElement[] {
     phase && (phase.title === phase.id ? phase.id : `${phase.id}: ${phase.title}`),
     progress && `${progress.done} of ${progress.total} tasks done`,
   ].filter((fact): fact is string => typeof fact === "string" && fact !== "");
-  const over = ["complete", "exited", "failed"].includes(evaluation.status);
+  const over = isOver(evaluation);
   return [
     element("h1", {}, evaluation.title || evaluation.run || "."),
     element(

@@ -31,6 +31,7 @@ const REPLACED_COMMANDS: Readonly<Record<string, string>> = {
   "phasekeeper.show": "phasekeeper.showNextStep",
   "phasekeeper.decide": "phasekeeper.answerQuestion",
   "phasekeeper.runChecks": "phasekeeper.runCheck",
+  "phasekeeper.override": "phasekeeper.overrideGate",
 };
 
 /** So many runs of a root are shown at first, and come with each further page. */

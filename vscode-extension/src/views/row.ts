@@ -31,6 +31,8 @@ export interface Subject extends RunName {
   readonly question?: string;
   readonly option?: string;
   readonly step?: string;
+  /** The phase that an override moves the run to. */
+  readonly to?: string;
   readonly place?: Place;
 }
 
@@ -48,7 +50,7 @@ export interface Row {
   readonly context?: string;
   readonly subject?: Subject;
   /** A command of ours, called with the subject, when the row is clicked. */
-  readonly click?: "openPlace" | "answerQuestion" | "loadMore";
+  readonly click?: "openPlace" | "answerQuestion" | "loadMore" | "clearFilter";
   /** The rows below it; a function for those that have to be requested. */
   readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
   readonly open?: boolean;

@@ -13,7 +13,7 @@ import {
   type Summary,
 } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
-import { isOver, missing, type Root, type State } from "../store";
+import { isOver, missing, runsOf, type Root, type State } from "../store";
 import { planRows } from "./plan";
 import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
 
@@ -64,11 +64,41 @@ export function fitsFilter(run: Summary, filter: string): boolean {
   return words.every((word) => KINDS[word]?.(run) ?? text.includes(word));
 }
 
+/** Where no run fits a filter: that it is so, which words it does not know, and a click clears it. */
+function noMatchRows(state: State, { filter, hidesFinished }: RunList): Row[] {
+  const fitting = runsOf(state).filter((run) => fitsFilter(run, filter));
+  if (!filter || fitting.some((run) => !hidesFinished || !isOver(run))) return [];
+  const isPartly = [...state.roots.values()].some((root) => missing(root).runs > 0);
+  const [unknown] = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word.startsWith("@") && !KINDS[word]);
+  const label = fitting.length
+    ? "Only finished runs fit, which are hidden"
+    : isPartly
+      ? "None of the runs shown so far fits"
+      : "No run fits";
+  const words = unknown && `${oneLine(unknown, 40)} is no state; there are ${FILTER_KINDS.join(", ")}`;
+  const clear = "Click to clear the filter";
+  return [
+    {
+      id: "no match",
+      label,
+      description: words ?? clear,
+      tooltip: [`${label}: ${oneLine(filter)}`, ...(words ? [words] : []), clear],
+      icon: icon("search-stop", FAINT),
+      click: "clearFilter",
+    },
+  ];
+}
+
 /** Top rows: the runs that go on, then those that are over in one row. Several roots get a row each. */
 export function runRows(state: State, fetch: FetchEvaluation, list: RunList = PLAIN_LIST): Row[] {
   const roots = [...state.roots.values()].filter((root) => root.counts.runs > 0);
-  if (roots.length === 1) return rootRows(roots[0]!, fetch, list);
-  return roots.map((root) => ({
+  if (roots.length === 0) return [];
+  const none = noMatchRows(state, list);
+  if (roots.length === 1) return [...none, ...rootRows(roots[0]!, fetch, list)];
+  const rows = roots.map((root) => ({
     id: root.root,
     label: rootName(root.root),
     description: plural(root.counts.runs, "run"),
@@ -77,6 +107,7 @@ export function runRows(state: State, fetch: FetchEvaluation, list: RunList = PL
     open: true,
     children: rootRows(root, fetch, list),
   }));
+  return [...none, ...rows];
 }
 
 function rootRows(root: Root, fetch: FetchEvaluation, list: RunList): Row[] {
@@ -154,11 +185,18 @@ function runIcon(run: Summary): Icon {
 
 function runDescription(run: Summary): string {
   const progress = run.progress && run.progress.total > 0 ? `${run.progress.done}/${run.progress.total}` : "";
-  const phase = isOver(run) ? STATUS[run.status].label : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
+  const phase = isOver(run) ? endOf(run) : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
   const { error } = run.findingCounts;
   const errors = error ? plural(error, "error") : "";
   const unknown = run.unknownMarks ? `${plural(run.unknownMarks, "mark")} unknown` : "";
   return [errors, progress, phase, unknown].filter(Boolean).join(" · ");
+}
+
+/** How a run ended, and what became of it where the server says more than that. */
+function endOf(run: Summary): string {
+  const { label } = STATUS[run.status];
+  const isPlain = run.statusReason === "" || run.statusReason.startsWith("the run is ");
+  return isPlain ? label : `${label}: ${oneLine(run.statusReason, 80)}`;
 }
 
 function findingCounts(run: Summary): string[] {
@@ -186,6 +224,9 @@ export function runDetails(run: Evaluation): Row[] {
   return [...planRows(run, id), ...phases, ...limits];
 }
 
+/** Where a run ended that is not complete: it is over, so nothing is done there now. */
+const ENDED = { label: "ended here", icon: icon("stop-circle") };
+
 const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
   done: { label: "done", icon: icon("check", GOOD) },
   current: { label: "now", icon: icon("arrow-right", NOW) },
@@ -196,6 +237,8 @@ const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
 
 function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   const own = `${id}/phase/${phase.id}`;
+  const isCurrent = phase.state === "current";
+  const shown = isCurrent && isOver(run) ? ENDED : PHASE[phase.state];
   const gates = run.gates.filter((gate) => gate.after === phase.id).map((gate) => gateRow(run, gate, own));
   const produces = phase.produces.map((artifact, index): Row => {
     const bad = artifact.state === "invalid" || artifact.state === "unreadable";
@@ -212,21 +255,18 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   return {
     id: own,
     label: oneLine(phase.title || phase.id),
-    description: [
-      phase.state === "current" ? "now" : "",
-      phase.title && phase.title !== phase.id ? oneLine(phase.id) : "",
-    ]
+    description: [isCurrent ? shown.label : "", phase.title && phase.title !== phase.id ? oneLine(phase.id) : ""]
       .filter(Boolean)
       .join(" · "),
     tooltip: [
-      `${oneLine(phase.title)}: ${PHASE[phase.state].label}${onWhat(phase)}`,
+      `${oneLine(phase.title)}: ${shown.label}${onWhat(phase)}`,
       ...(phase.agents.length ? [`by ${oneLine(phase.agents.join(", "))}`] : []),
     ],
-    icon: PHASE[phase.state].icon,
-    iconLabel: phase.state === "current" ? undefined : PHASE[phase.state].label,
+    icon: shown.icon,
+    iconLabel: isCurrent ? undefined : shown.label,
     context: "phase",
     subject: { ...nameOf(run), step: phase.id },
-    open: phase.state === "current",
+    open: isCurrent,
     children: gates.length + produces.length ? [...produces, ...gates] : undefined,
   };
 }

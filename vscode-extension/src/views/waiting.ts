@@ -69,7 +69,8 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
     iconLabel: KIND[question.kind].label,
     tooltip: [`${title}: ${oneLine(question.question, 600)}`, oneLine(question.id), ...sinceLines(question)],
     icon: KIND[question.kind].icon,
-    context: "question",
+    // Its menu has words of its own.
+    context: question.kind === "approval" ? "approval" : "question",
     subject,
     // Without options the answer is words, so a click on the question itself asks for them.
     ...(options.length === 0 && { click: "answerQuestion" as const }),

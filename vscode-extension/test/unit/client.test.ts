@@ -41,7 +41,11 @@ class Fake {
     readonly id: string,
     readonly name: string,
     readonly program: () => Promise<Process>,
-    readonly options: { initializationOptions: object; errorHandler: { closed(): unknown } },
+    readonly options: {
+      initializationOptions: object;
+      errorHandler: { closed(): unknown };
+      middleware: { executeCommand(command: string, args: unknown[], next: () => unknown): unknown };
+    },
   ) {
     Fake.instances.push(this);
   }
@@ -65,11 +69,12 @@ class Fake {
   }
 }
 
+const executed: unknown[][] = [];
 const showErrorMessage = vi.fn(() => Promise.resolve(undefined));
 vi.mock("vscode", () => ({
   workspace: { isTrusted: false, onDidChangeConfiguration: () => ({ dispose: () => undefined }) },
   window: { showErrorMessage },
-  commands: {},
+  commands: { executeCommand: (...all: unknown[]) => Promise.resolve(executed.push(all)) },
   DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
 }));
 vi.mock("node:child_process", () => ({
@@ -128,6 +133,15 @@ test("a workspace that is not trusted is told to the server as such", async () =
     trusted: false,
     phasekeeper: { client: "vscode", decides: true, pages: true },
   });
+});
+
+test("a quick fix that overrides a gate opens the dialog for that, not a message of the server", async () => {
+  await setUp().client.restart();
+  const next = vi.fn();
+  const about = { root: ROOT, run: "tasks/late-fees", to: "codegen" };
+  await Fake.instances[0]!.options.middleware.executeCommand("phasekeeper.override", [about], next);
+  expect(executed).toEqual([["phasekeeper.overrideGate", about]]);
+  expect(next).not.toHaveBeenCalled();
 });
 
 test("without a server nothing is started", async () => {

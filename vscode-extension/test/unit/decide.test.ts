@@ -103,6 +103,18 @@ test("an override shows every line of the server, a failed gate with it", async 
   ]);
 });
 
+test("a quick fix names the phase behind its gate, and asks only for the decision", async () => {
+  const { session, request } = sessionWith(answers);
+  editor.buttons = ["Override…"];
+  editor.typed = ["we looked"];
+  await override(session, { ...RUN, to: "test" });
+  const decision = { ...RUN, kind: "override", to: "test" };
+  expect(request.mock.calls).toEqual([
+    ["phasekeeper/prepareDecision", decision],
+    ["phasekeeper/decide", { ...decision, reason: "we looked", revision: "r7" }],
+  ]);
+});
+
 test("a dialog or a reason that is left decides nothing", async () => {
   const { session, request } = sessionWith(answers);
   await answer(session, {});

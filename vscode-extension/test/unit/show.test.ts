@@ -1,4 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
+import { evaluation, ROOT, stateWith, summary, task } from "./fixtures";
 
 const editor = vi.hoisted(() => ({
   files: [] as string[],
@@ -39,7 +40,7 @@ vi.mock("vscode", () => {
   };
 });
 
-const { openPlace, recordText } = await import("../../src/commands/show");
+const { openPlace, peekFailure, recordText } = await import("../../src/commands/show");
 const place = (path: string, line: number | null = null) => ({ place: { root: "/work", path, line, column: null } });
 
 beforeEach(() => Object.assign(editor, { files: ["/work/a.md"], opened: [], messages: [], pressed: undefined }));
@@ -50,6 +51,15 @@ test("a look at a file that is not there offers no editor for it until a person 
   editor.pressed = "Create";
   await openPlace(place("gone.json"));
   expect(editor.opened).toEqual(["untitled:/work/gone.json"]);
+});
+
+test("a failure whose report is not there any more opens nothing", async () => {
+  const failedBy = { expression: "report 4b", value: "fail", path: "reports/01.md", line: 1, column: 1 };
+  const stages = [{ id: "1", title: "", done: 0, total: 1, line: 1, tasks: [task({ state: "failed", failedBy })] }];
+  const run = evaluation({ plan: { path: "plan.md", whole: true, stages } });
+  const session = { store: { state: stateWith([summary()]) }, evaluations: { get: () => Promise.resolve(run) } };
+  await peekFailure(session as never, { root: ROOT, run: "tasks/late-fees" });
+  expect(editor).toMatchObject({ opened: [], messages: ["reports/01.md is not there."] });
 });
 
 test("a file that is there opens, and none outside of the root", async () => {

@@ -8,6 +8,7 @@ import type { Row } from "../../src/views/row";
 import { byUrgency, fitsFilter, PLAIN_LIST, runDetails, runRows } from "../../src/views/runs";
 import { readiness, status as statusOf } from "../../src/views/status";
 import { optionLabels, restrictedMessage, waitingRows } from "../../src/views/waiting";
+import manifest from "../../package.json";
 import { evaluation, gate, phase, question, reportable, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 import { outline } from "./outline";
 
@@ -272,6 +273,35 @@ test("what waits shows the question, its options and what led to it; options dec
   });
 });
 
+test("what became of a run that is over stands in its row", async () => {
+  const row = async (statusReason: string) =>
+    (await outline(runRows(stateWith([summary({ title: "Fees", status: "complete", statusReason })]), fetch)))[1];
+  expect(await row("the run is complete")).toBe("  Fees | complete");
+  expect(await row("the change was taken back")).toBe("  Fees | complete: the change was taken back");
+});
+
+test("of a run that is over no phase is now", async () => {
+  const phases = [phase({ id: "ended", title: "Ended by the user", state: "current", produces: [] })];
+  const rows = async (status: Summary["status"]) =>
+    (await outline(runDetails(evaluation({ status, phases, gates: [] }))))[0];
+  expect(await rows("active")).toBe("Ended by the user | now · ended");
+  expect(await rows("exited")).toBe("Ended by the user | ended here · ended");
+});
+
+test.each([
+  ["approval", "Decide on Approval…"],
+  ["escalation", "Answer…"],
+  ["clarification", "Answer…"],
+] as const)("the row of an %s offers %s", (kind, title) => {
+  const [row] = waitingRows(stateWith([summary({ questions: [question({ kind })] })]), true);
+  const menu = manifest.contributes.menus["view/item/context"].filter(({ when }) => {
+    const [, word] = /viewItem =~ \/\\b([\w-]+)\\b\//.exec(when) ?? [];
+    return word !== undefined && new RegExp(`\\b${word}\\b`).test(row!.context!);
+  });
+  const titles = menu.map(({ command }) => manifest.contributes.commands.find((one) => one.command === command)!.title);
+  expect(titles).toEqual([title, title]);
+});
+
 test("a question without options is answered by a click on itself", () => {
   expect(waitingRows(stateWith([summary({ questions: [question({ options: [] })] })]), true)[0]!.click).toBe(
     "answerQuestion",
@@ -420,6 +450,30 @@ test("a filter has words for states and parts of what a run is called, and all h
   for (const filter of ["@done", "@waiting @done", "early", "@unknown"])
     expect(fitsFilter(run, filter), filter).toBe(false);
   expect(fitsFilter(summary({ status: "complete", questions: [question()] }), "@waiting")).toBe(false);
+});
+
+test("a filter that no run fits says so, which states there are, and is cleared by a click", () => {
+  const state = stateWith([summary(), summary({ run: "over", title: "Over", status: "complete" })]);
+  const first = (filter: string, hidesFinished = false) =>
+    runRows(state, fetch, { ...PLAIN_LIST, filter, hidesFinished })[0]!;
+  expect(first("zebra")).toMatchObject({
+    label: "No run fits",
+    description: "Click to clear the filter",
+    click: "clearFilter",
+  });
+  expect(first("@failde")).toMatchObject({
+    label: "No run fits",
+    description: "@failde is no state; there are @waiting, @failed, @active, @done",
+    tooltip: expect.arrayContaining(["Click to clear the filter"]) as string[],
+    click: "clearFilter",
+  });
+  expect(first("over", true).label).toBe("Only finished runs fit, which are hidden");
+  expect(first("over").label).toBe("Finished");
+  expect(runRows(stateWith([]), fetch, { ...PLAIN_LIST, filter: "zebra" })).toEqual([]);
+  const paged = stateOfPage([summary()], { runs: 9, going: 6, questions: 3 }, "0 a");
+  expect(runRows(paged, fetch, { ...PLAIN_LIST, filter: "zebra" })[0]!.label).toBe(
+    "None of the runs shown so far fits",
+  );
 });
 
 test("runs are listed by workflow, without the finished ones, or only those that fit, as a person wants", async () => {

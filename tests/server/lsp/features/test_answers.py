@@ -20,6 +20,11 @@ from tests.roots import put, task
 from tests.server.lsp.client import Client, run_with
 from tests.tools.fixes.test_fixes import ARTICLE, plan
 
+ENDED = {
+    "status": "user_exit", "target_skill": {"name": "sum", "path": "sum"}, "iteration_count": 0,
+    "error_count": 0, "max_iterations": 5, "max_errors": 3, "quality_gate": "fail", "issues": [],
+    "completed_actions": ["action-init"], "diagnosis": {},
+}  # fmt: skip
 UX = {"textDocument": {"hover": {"contentFormat": ["markdown", "plaintext"]}}}
 
 
@@ -115,12 +120,28 @@ def test_a_hover_on_a_plan_tells_of_the_task_the_mark_or_the_stage(root, part, s
     assert shown["value"].splitlines()[0] == said
 
 
+@pytest.mark.parametrize("said", ["**Progress**: 1/2 tasks", "(1/02)", "now 1 of 2 done"])
+def test_a_number_of_a_count_names_no_task(root, said):
+    path = plan(root, below=f"{said}\n") / "MASTER_PLAN.md"
+    place = at(path, said, said.index("2"))
+    assert answer_to(root, path, "textDocument/hover", place) is None
+    assert answer_to(root, path, "textDocument/definition", place) == []
+    named = at(plan(root, below="See 02-tests.md\n") / "MASTER_PLAN.md", "See 02", 5)
+    assert answer_to(root, path, "textDocument/hover", named) is not None
+
+
 def test_a_hover_on_a_phase_of_a_state_file_tells_what_it_leaves_and_its_gate(root):
     path = task(root, "T1") / "state.json"
     value = answer_to(root, path, "textDocument/hover", at(path, "plan_review"))["contents"]["value"]
     assert value.startswith("plan_review: ")
     assert "review/plan-review.json (valid)" in value
     assert "gate plan-review: passed" in value
+
+
+def test_a_hover_on_the_phase_of_a_run_that_is_over_says_that_it_ended_there(root):
+    path = put(root / ".workflow/.scratchpad/skill-tuning-1/state.json", ENDED)
+    value = answer_to(root, path, "textDocument/hover", at(path, "user_exit"))["contents"]["value"]
+    assert value.startswith("user_exit: Ended by the user (the run ended here")
 
 
 def test_a_hover_on_a_key_of_a_definition_says_what_it_means(root):

@@ -468,6 +468,70 @@ def test_related_places_say_where_the_failures_stand_that_led_to_a_question(root
     run_with(work)
 
 
+def test_no_place_is_told_in_a_file_that_is_not_there(root):
+    folder = reviewed(root, "T1", ok=False)
+    review, meeting = folder / "review/code-review.json", folder / "review.meeting.json"
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        found = await client.until(lambda: client.diagnostics.get(review.as_uri()))
+        assert [d["code"] for d in found] == ["gate-failed"]
+        assert meeting.as_uri() not in related_in(client, review)
+        put(meeting, {"decision": "request_changes"})
+        await client.until(lambda: meeting.as_uri() in related_in(client, review))
+        meeting.unlink()
+        await client.until(lambda: meeting.as_uri() not in related_in(client, review))
+
+    run_with(work)
+
+
+NOTED = """\
+workflow: noted
+runs: {at: [work/*], marker: {file: go.json, has: [phase]}}
+state: {file: go.json}
+artifacts:
+  note: {paths: [note.json], kind: json}
+phase: state.phase
+phases:
+  work: {rules: [{when: valid.note, to: done}]}
+  done: {terminal: complete}
+gates:
+  note:
+    after: work
+    judged: "true"
+    criteria: [{text: a note is there, when: "valid.note && state.phase == 'work'"}]
+"""
+
+
+def test_what_is_shut_for_want_of_a_file_is_told_in_one_that_is_there(root):
+    put(root / ".phasekeeper/workflows/noted.yaml", NOTED)
+    state = put(root / "work/a/go.json", {"phase": "work"})
+
+    async def work(client: Client) -> None:
+        await client.initialize(root)
+        (found,) = await client.until(lambda: client.diagnostics.get(state.as_uri()))
+        assert found["code"] == "gate-failed"
+        assert "not met: a note is there (valid.note = false)" in found["message"]
+        assert set(client.diagnostics) == {state.as_uri()}
+
+    run_with(work)
+
+
+def reviewed(root: Path, name: str, ok: bool) -> Path:
+    """A task of the artifact pipeline whose code was reviewed."""
+    folder = task(root, name, phase="review")
+    put(folder / "code/diff.patch", "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-OLD = 1\n+NEW = 1\n")
+    put(folder / "code/files/x.py", "NEW = 1\n")
+    put(folder / "review/code-review.json", {"ok": ok})
+    return folder
+
+
+def related_in(client: Client, path: Path) -> list[str]:
+    """The URIs of the places to which the diagnostics of a file lead."""
+    found = client.diagnostics.get(path.as_uri(), [])
+    return [place["location"]["uri"] for each in found for place in each.get("relatedInformation", [])]
+
+
 def questions_in(client: Client) -> list[dict]:
     return [d for each in client.diagnostics.values() for d in each if d["code"] == "person-awaited"]
 
