@@ -192,7 +192,7 @@ def _errors(e: Evaluation) -> Iterator[Line]:
 # ---- one run ----------------------------------------------------------------------------------
 
 
-def _awaited(e: Evaluation, waiting_for: str) -> Line:
+def _person_or_job(e: Evaluation, waiting_for: str) -> Line:
     """Who is awaited, where the run stands still for it; else what a person may look at besides."""
     kind, _, what = waiting_for.partition(": ")
     if kind == "person" and not awaits_person(e) and e.status is not RunStatus.WAITING:
@@ -212,7 +212,7 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
     if suggestion.agents:
         yield [Part(f"  who: {list_names(suggestion.agents)}")]
     if suggestion.waiting_for and not suggestion.waiting_for.endswith(suggestion.reason):
-        yield _awaited(e, suggestion.waiting_for)
+        yield _person_or_job(e, suggestion.waiting_for)
     for produce in suggestion.produce:
         schema = f" (schema {path(produce.schema)})" if produce.schema else ""
         # The form of the file: in the same line where it fits, else below it.
