@@ -41,6 +41,8 @@ export async function startRun(session: Session): Promise<void> {
 
 /** Select the run that was started, and open the file that its first step is about. */
 async function openStarted(session: Session, run: Summary): Promise<void> {
+  // It is told to the sidebar by itself, but not always by now.
+  await session.client.loadAround(run.root, run.run);
   await vscode.commands.executeCommand("phasekeeper.revealRun", nameOf(run));
   const whole = await session.evaluations.get(run);
   const [due] = run.suggestion.produce;

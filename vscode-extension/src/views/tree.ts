@@ -72,8 +72,8 @@ export class Tree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
 
   /** Select the row that a test holds for, where the view is seen; the focus stays where it is. */
   async select(test: (row: Row) => boolean, focus = false): Promise<void> {
-    if (this.topRows.length === 0) await this.getChildren();
-    const row = this.find(test, this.topRows);
+    // What was shown last may not have the row yet.
+    const row = this.find(test, this.topRows) ?? this.find(test, await this.getChildren());
     if (row && (focus || this.view.visible)) await this.view.reveal(row, { select: true, focus, expand: focus });
   }
 
