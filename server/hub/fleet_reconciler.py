@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from ..workspace.roots import UsageError
 from ..workspace.workspace import Workspace
 
 _AGAIN_S = 5.0
+_NOTED_S = 35.0
+"""By then a write that changed a run has given the fleet up, and noted so: it waits 30 s at most."""
 _log = logging.getLogger(__name__)
 
 
@@ -42,8 +44,14 @@ class ClaimReconciler:
         self._task = asyncio.ensure_future(self._run())
 
     def update(self, changed: Iterable[Evaluation]) -> None:
-        """Take in the runs that changed, at first all."""
-        self._changed.update((each.run, each.home) for each in changed)
+        """Take in the runs that changed, at first all: each is looked at now, and once more later, since a
+        note in the log of claims changes no run."""
+        homes = {each.run: each.home for each in changed}
+        self._look_at(homes)
+        asyncio.get_running_loop().call_later(_NOTED_S, self._look_at, homes)
+
+    def _look_at(self, homes: Mapping[str, str]) -> None:
+        self._changed.update(homes)
         self._wake.set()
 
     async def stop(self) -> None:
@@ -87,6 +95,9 @@ class ClaimReconciler:
                 await self._engine.look_again(self._root, run)
             except (StoreError, UsageError) as error:
                 _log.info("the claims of %s are told with its next report: %s", run, error)
+            except Exception:
+                # A defect in one run keeps no other from being told.
+                _log.exception("the claims of %s could not be told", run)
         return left
 
     def _tell_of(self, run: str) -> bool:

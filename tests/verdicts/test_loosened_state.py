@@ -313,3 +313,18 @@ def test_a_step_whose_id_an_edit_used_again_is_put_back_where_the_last_report_le
     run.write("session.json", {**empty, "interactions": newest})
     assert "state-loosened" in run.codes()
     assert run.evaluation.suggestion.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("item", "named"),
+    [
+        ({"title": "Data is lost"}, "WQ-1 (Data is lost)"), ({"title": {"of": "the item"}}, "WQ-1"),
+        ({"title": "x" * 1000}, f"WQ-1 ({'x' * 80}…)"), ({"id": 5, "title": "t"}, "5 (t)"),
+    ],
+)  # fmt: skip
+def test_a_question_names_its_severe_items_whatever_stands_in_them(
+    item: dict[str, object], named: str
+) -> None:
+    run = loop(workQueue=[{**SEVERE, **item}])
+    (question,) = run.evaluation.questions
+    assert question.question == f"Severity S0 or worse is open: {named}. How to go on?"

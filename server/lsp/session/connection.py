@@ -352,8 +352,8 @@ class Connection:
         return [(document, place[1]) for document, place in located if place and place[0] is view]
 
     def unsaved_paths(self, view: RootView, evaluation: Evaluation | None) -> list[str]:
-        """The files of a run of which the editor holds another text than the run was evaluated with. That a
-        text was read anew from its file no editor says."""
+        """The files of a run of which the editor holds another text than the run was evaluated with. A file
+        that an editor reloads from disk comes as an edit, so texts are compared."""
         reads = evaluation.reads if evaluation else {}
         edited = ((each, path) for each, path in self.documents_of(view) if each.changed and path in reads)
         return [path for each, path in edited if digest_of(each.text.source) != reads[path]]
@@ -376,8 +376,8 @@ class Connection:
         return self.innermost_root(view.root / path) is view
 
     async def named_run(self, params: Any) -> tuple[RootView, Evaluation | None]:
-        """The root and the run that a request names, as its files on disk are now; None for one that is not
-        there. Unsaved texts are left to what stands in the editor: boards, too, are of the files.
+        """The root and the run that a request names, as its files on disk are now, as on boards; None for one
+        that is not there. Unsaved texts count only for what is shown in their documents.
 
         A root that is being opened is waited for. Raises RequestFailed for one that is not open.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,11 +35,11 @@ from phasekeeper.server.workspace.head_files import HeadFiles
 from tests.roots import ssh_keys
 from tests.server.fleet.nats_servers import Servers, connection_to
 from tests.server.fleet.proxy import Proxy, replay
+from tests.server.fleet.test_faults import eventually
 from tests.server.hub.test_fleet_answers import ANN, PROJECT, repository
 
 RUNS = tuple(f"r{number}" for number in range(8))
 BUCKET = "answers"
-_BOUND = 1500
 _LOOK_S = 0.02
 
 
@@ -143,14 +143,6 @@ class Desk:
     def answers(self, run: str) -> list[str]:
         lines = (self.root / "work" / run / JOURNAL).read_text().splitlines()
         return [each["option"] for each in map(json.loads, lines) if each["kind"] == "answer"]
-
-
-async def eventually(holds: Callable[[], Awaitable[bool]]) -> bool:
-    for _ in range(_BOUND):
-        if await holds():
-            return True
-        await asyncio.sleep(_LOOK_S)
-    return False
 
 
 def test_an_answer_that_was_taken_is_recorded_once_whatever_fails(

@@ -14,10 +14,10 @@ from phasekeeper.server.hub.hub import Hub
 from phasekeeper.server.store.claims import FleetConflict
 
 from tests.server.fleet.machines import Machines
-from tests.server.workspace.test_fleet_claims import Clones
+from tests.server.hub.test_fleet_answers import until
+from tests.server.workspace.test_fleet_claims import RUN, Clones
 
-_BOUND = 1500
-_LOOK_S = 0.02
+_LOOK_S = 0.2
 
 
 @pytest.fixture
@@ -27,14 +27,6 @@ def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clones]:
     machines = Machines(tmp_path / "machines", "ann", "bob")
     yield Clones(machines, tmp_path)
     machines.stop()
-
-
-async def until(look: Callable[[], Any]) -> None:
-    for _ in range(_BOUND):
-        if await asyncio.to_thread(look):
-            return
-        await asyncio.sleep(_LOOK_S)
-    raise AssertionError("it does not come")
 
 
 def serve_bob(clones: Clones, then: Callable[[], Any]) -> None:
@@ -80,3 +72,18 @@ def test_a_task_that_another_machine_took_meanwhile_is_put_to_a_person(clones: C
     (asked,) = clones.questions("bob")
     assert "f-01 is claimed by bob here while the fleet was out of reach" in asked
     assert "meanwhile f-01 is claimed by ann on ann" in asked
+
+
+def test_what_is_noted_after_a_run_has_changed_is_seen(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write gives the fleet up seconds after its record was seen; the note then changes no run."""
+    monkeypatch.setattr(fleet_reconciler, "_NOTED_S", _LOOK_S)
+    looks = list[str]()
+
+    def look(root: Path, home: str) -> bool:
+        looks.append(home)
+        return False
+
+    monkeypatch.setattr(fleet_reconciler, "has_unfenced_work", look)
+    serve_bob(clones, lambda: looks == [RUN, RUN])
