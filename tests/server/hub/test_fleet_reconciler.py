@@ -17,7 +17,7 @@ from tests.server.fleet.machines import Machines
 from tests.server.hub.test_fleet_answers import until
 from tests.server.workspace.test_fleet_claims import RUN, Clones
 
-_LOOK_S = 0.2
+_LOOK_S = 0.02
 
 
 @pytest.fixture
@@ -86,4 +86,5 @@ def test_what_is_noted_after_a_run_has_changed_is_seen(
         return False
 
     monkeypatch.setattr(fleet_reconciler, "has_unfenced_work", look)
+    clones.machines.stop()
     serve_bob(clones, lambda: looks == [RUN, RUN])
