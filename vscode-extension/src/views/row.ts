@@ -53,6 +53,8 @@ export interface Row {
   readonly click?: "openPlace" | "answerQuestion" | "loadMore" | "clearFilter";
   /** The rows below it; a function for those that have to be requested. */
   readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
+  /** What the rows that are requested are of; without it they may be others at any time. */
+  readonly revision?: string;
   readonly open?: boolean;
 }
 

@@ -170,6 +170,7 @@ function runRow(run: Summary, fetch: FetchEvaluation): Row {
     iconLabel: isOver(run) ? undefined : STATUS[run.status].label,
     context: "run",
     subject: nameOf(run),
+    revision: run.revision,
     children: async () => {
       const evaluation = await fetch(nameOf(run));
       return evaluation ? runDetails(evaluation) : [];

@@ -184,10 +184,9 @@ export const scenarios = {
     assert.equal(await workbench.badge(), "1");
   },
 
-  "a task is claimed in its row and given back from the palette": async ({ workbench, folder }) => {
+  "a task is claimed in its row and given back from the palette": async ({ workbench, page, folder }) => {
     const task = workbench.row("Runs", "A queue for each book");
-    await task.hover();
-    await task.getByRole("button", { name: /Claim Task/ }).click();
+    await workbench.pressInRow(task, /Claim Task/, page.locator(".quick-input-message", { hasText: "Who takes it" }));
     await workbench.type("coder-7");
     await workbench.row("Runs", "claimed by coder-7").waitFor();
     await task.hover();
@@ -195,8 +194,7 @@ export const scenarios = {
     await workbench.command("Phasekeeper: Release Task");
     await workbench.pick("Reservations");
     await workbench.row("Runs", "claimed by coder-7").waitFor({ state: "hidden" });
-    // Work is reported once the files are there that its task declares. They come before that is tried: a row
-    // that is drawn anew under the pointer knows no longer which it is.
+    // Work is reported once the files are there that its task declares.
     await fs.mkdir(`${folder}/lending`, { recursive: true });
     await fs.writeFile(`${folder}/lending/queue_01.py`, "QUEUE = []\n");
   },
@@ -218,13 +216,12 @@ export const scenarios = {
 
   "a claimed task is reported in its row, and the next step appears": async ({ workbench, page }) => {
     const task = workbench.row("Runs", "A queue for each book");
-    await task.hover();
-    await task.getByRole("button", { name: /Claim Task/ }).click();
+    await workbench.pressInRow(task, /Claim Task/, page.locator(".quick-input-message", { hasText: "Who takes it" }));
     await workbench.type("coder-7");
     await workbench.row("Runs", "claimed by coder-7").waitFor();
-    await task.hover();
-    await task.getByRole("button", { name: /Report Outcome/ }).click();
-    await page.locator(".quick-input-list .monaco-list-row", { hasText: "complete" }).first().click();
+    const complete = page.locator(".quick-input-list .monaco-list-row", { hasText: "complete" }).first();
+    await workbench.pressInRow(task, /Report Outcome/, complete);
+    await complete.click();
     await workbench.type("a queue with one row a member");
     await workbench.row("Runs", /A queue for each book.*reported/).waitFor();
     await workbench.view("Recent").locator(".pane-header").click();

@@ -53,6 +53,17 @@ export class Workbench {
     return this.view(view).locator(".monaco-list-row", { hasText: text }).first();
   }
 
+  /**
+   * Press a button of a row below another one, once more where nothing is shown: VS Code does not know such a row
+   * for a moment while the one above it is drawn anew.
+   */
+  async pressInRow(row, button, shows) {
+    await press(shows, async () => {
+      await row.hover();
+      await row.getByRole("button", { name: button }).click();
+    });
+  }
+
   async expand(row) {
     if ((await row.getAttribute("aria-expanded")) !== "true") await row.locator(".monaco-tl-twistie").click();
     await row.and(this.page.locator('[aria-expanded="true"]')).waitFor();
