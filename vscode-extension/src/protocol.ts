@@ -136,6 +136,7 @@ export interface Report {
   readonly tasks?: readonly string[];
   readonly stage?: string;
   readonly summary?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
 }
 
 export interface Decision {

@@ -96,14 +96,16 @@ export async function askText(title: string, prompt: string, value = "", needed 
   return text?.trim();
 }
 
-/** Show what a request to record something came to: `outcome`, or why the server refused it. */
-export async function showOutcome(outcome: string, request: Promise<unknown>): Promise<void> {
+/** Show what a request to record something came to: `outcome`, or why the server refused it. Whether it was recorded. */
+export async function showOutcome(outcome: string, request: Promise<unknown>): Promise<boolean> {
   try {
     await request;
     vscode.window.setStatusBarMessage(`$(check) ${escapeLabel(outcome)}`, 5000);
+    return true;
   } catch (error) {
     const why = messageOf(error).replace(/^nothing was recorded: /, "");
     void vscode.window.showErrorMessage(`Not recorded: ${escapeLabel(why, 600)}`);
+    return false;
   }
 }
 

@@ -10,6 +10,7 @@ import type { Session } from "../session";
 import { stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
 import type { Subject } from "../views/row";
+import { fillInData, fillInForm, forgetDrafts, needsData } from "./draft";
 import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
 import { openPlace, openToWrite } from "./show";
 
@@ -91,27 +92,20 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   const tasks = about ?? (await chooseTasks(session, run));
   if (!tasks) return;
   const outcome = picked.value;
-  const form = run.suggestion.reports.find((due) => due.step === step)?.form;
-  const summary = form
-    ? await fillIn(form, step)
+  const due = run.suggestion.reports.find((reportable) => reportable.step === step);
+  const data = due && needsData(due, outcome) ? await fillInData(run, due) : {};
+  if (!data) return;
+  const summary = due?.form
+    ? await fillInForm(run, due)
     : await askText(`${step}: ${outcome}`, "What was done, in a sentence.", "", false);
   if (summary === undefined) return;
-  const details = { ...(tasks.length && { tasks }), ...(summary && { summary }) };
+  const details = {
+    ...(tasks.length && { tasks }),
+    ...(summary && { summary }),
+    ...(Object.keys(data).length && { data }),
+  };
   const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
-  await showOutcome(`recorded: ${step} ${outcome}`, request);
-}
-
-/** The text of a report, filled in in an editor of its own, which a refused report finds again. */
-async function fillIn(form: string, step: string): Promise<string | undefined> {
-  const heading = form.split("\n", 1)[0]!;
-  const isOpen = (document: vscode.TextDocument) => document.isUntitled && document.getText().startsWith(heading);
-  const document =
-    vscode.workspace.textDocuments.find(isOpen) ??
-    (await vscode.workspace.openTextDocument({ language: "markdown", content: form }));
-  await vscode.window.showTextDocument(document, { preview: false });
-  const asked = `Fill in the report of ${escapeLabel(step)}: what was looked at, and what it showed.`;
-  const pressed = await vscode.window.showInformationMessage(asked, "Report");
-  return pressed && document.getText();
+  if (await showOutcome(`recorded: ${step} ${outcome}`, request)) forgetDrafts(run, step);
 }
 
 /** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */

@@ -2,6 +2,7 @@
 
 import type { Evaluation, Gate, Graph } from "../protocol";
 import { oneLine } from "../sanitize";
+import { stepLabelOf } from "../step";
 import { layout, type Layout } from "./layout";
 
 export interface Details {
@@ -23,10 +24,14 @@ const GATE: Readonly<Record<Gate["status"], string>> = {
   "not-reached": "not reached",
 };
 
+/** What a phase or gate is called, its id last. */
+export const titleWithId = ({ title, id }: { title: string; id: string }): string =>
+  !title || title === id ? oneLine(id) : `${oneLine(title)} (${oneLine(id)})`;
+
 const gateLabel = (gate: Gate): string => `${oneLine(gate.title || gate.id, 80)}: ${GATE[gate.status]}`;
 
 const gateDetails = (gate: Gate): Details => ({
-  title: `Gate ${gate.id === gate.title ? "" : `${oneLine(gate.id)}: `}${oneLine(gate.title || gate.id)}`,
+  title: `Gate: ${titleWithId(gate)}`,
   summary: [GATE[gate.status], oneLine(gate.restsOn)].filter(Boolean).join(", "),
   criteria: gate.criteria,
   gates: [],
@@ -57,6 +62,9 @@ interface Event {
   readonly phase?: string;
 }
 
+export const phaseTitle = ({ phases }: Evaluation, id: string): string =>
+  phases.find((phase) => phase.id === id)?.title || id;
+
 const MAX_WAYS = 3;
 
 /** `events` are in their order, the oldest first. */
@@ -64,7 +72,7 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Event[
   const current = run.currentPhase ?? undefined;
   const next = run.suggestion.suggestedNext;
   return {
-    summary: `${current ? `In ${oneLine(current)}` : oneLine(run.status)}. ${oneLine(run.suggestion.phrase)}`,
+    summary: `${current ? `In ${oneLine(phaseTitle(run, current))}` : oneLine(run.status)}. ${stepLabelOf(run)}`,
     layout: layout(graph),
     gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(gate)])),
     current,
@@ -91,17 +99,18 @@ function transitions(graph: Graph, events: readonly Event[], current: string | u
 
 function detailsOf(run: Evaluation, graph: Graph, id: string): Details {
   const phase = run.phases.find((entry) => entry.id === id);
-  const title = graph.phases.find((entry) => entry.id === id)?.title ?? id;
+  const named = (phase: string) =>
+    titleWithId(graph.phases.find((entry) => entry.id === phase) ?? { title: "", id: phase });
   const agents = phase?.agents.length ? `, by ${oneLine(phase.agents.join(", "))}` : "";
   return {
-    title: title === id ? oneLine(id) : `${oneLine(id)}: ${oneLine(title)}`,
+    title: named(id),
     summary: `${phase?.state ?? "unknown"}${agents}`,
     criteria: [],
     gates: gatesAfter(graph, id).map(gateLabel),
     checks: [],
     leads: graph.edges
       .filter((edge) => edge.from === id)
-      .map((edge) => `${oneLine(edge.to)}${edge.because ? `: ${oneLine(edge.because)}` : ""}`),
+      .map((edge) => `${named(edge.to)}${edge.because ? `: ${oneLine(edge.because)}` : ""}`),
     produces: (phase?.produces ?? []).map((artifact) => `${oneLine(artifact.path)}: ${artifact.state}`),
   };
 }

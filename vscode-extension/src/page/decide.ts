@@ -1,5 +1,6 @@
 /** What a person is asked: the question, each option with what it leads to, the files beside it, one reason, one button. */
 
+import { stepLabelOf } from "../step";
 import type { Choice, Decision, RunPage } from "./model";
 import { element, icon, plural, type Child } from "./dom";
 import type { Context } from "./context";
@@ -29,7 +30,7 @@ function nothingAsked({ evaluation }: RunPage, context: Context): HTMLElement {
     "section.card.calm",
     {},
     element("p.label", {}, "Nothing waits for a person"),
-    element("h2", {}, suggestion.phrase),
+    element("h2", {}, stepLabelOf(evaluation)),
     element("p", {}, suggestion.reason),
     suggestion.tasks.length > 0 && element("p.faint", {}, `Tasks: ${suggestion.tasks.join(", ")}`),
     unmet.length > 0 &&

@@ -1,8 +1,9 @@
 /** The page of a run, the same in an editor's panel and in a browser: what is decided, the tasks, the records, the graph. */
 
 import { isOver, keyOf, type RunName } from "../protocol";
-import { pictureOf } from "../graph/picture";
+import { phaseTitle, pictureOf, titleWithId } from "../graph/picture";
 import { graphElement } from "../graph/view";
+import { stepLabelOf } from "../step";
 import { boardPanel } from "./board";
 import { newUi, type Context, type Host } from "./context";
 import { decidePanel } from "./decide";
@@ -206,7 +207,7 @@ function headerElements({ evaluation, moreFindings }: RunPage): HTMLElement[] {
   const errors = findings.filter(({ severity }) => severity === "error").length;
   const facts = [
     evaluation.workflow,
-    phase && (phase.title === phase.id ? phase.id : `${phase.id}: ${phase.title}`),
+    phase && titleWithId(phase),
     progress && `${progress.done} of ${progress.total} tasks done`,
   ].filter((fact): fact is string => typeof fact === "string" && fact !== "");
   const over = isOver(evaluation);
@@ -225,7 +226,7 @@ function headerElements({ evaluation, moreFindings }: RunPage): HTMLElement[] {
             "p.next",
             {},
             icon("arrow"),
-            element("strong", {}, evaluation.suggestion.phrase),
+            element("strong", {}, stepLabelOf(evaluation)),
             element("span", {}, evaluation.suggestion.reason),
           ),
         ]),
@@ -252,6 +253,6 @@ function newsOf(before: RunPage, after: RunPage): string {
   const asked = after.decisions.filter(({ question }) => !before.decisions.some((each) => each.question === question));
   if (asked.length) return `A person is asked: ${asked[0]!.text}`;
   if (before.evaluation.currentPhase !== after.evaluation.currentPhase)
-    return `Now in ${after.evaluation.currentPhase ?? after.evaluation.status}`;
-  return after.evaluation.suggestion.phrase;
+    return `Now in ${phaseTitle(after.evaluation, after.evaluation.currentPhase ?? after.evaluation.status)}`;
+  return stepLabelOf(after.evaluation);
 }

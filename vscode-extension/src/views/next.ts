@@ -2,6 +2,7 @@
 
 import { keyOf, nameOf, type Suggestion, type Summary } from "../protocol";
 import { oneLine } from "../sanitize";
+import { stepLabel } from "../step";
 import { isOver, missing, runsOf, type State } from "../store";
 import { BAD, evidenceRows, FAINT, firstPlace, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
 import { byUrgency, titleIn } from "./runs";
@@ -16,27 +17,6 @@ const ICONS: Record<Suggestion["kind"], Icon> = {
   stop: icon("stop-circle", FAINT),
   none: icon("warning", BAD),
 };
-
-/** How many tasks a step names before it counts them. */
-const MOST_TASKS = 3;
-
-/** The step in a person's words, by the titles of what it leads to: "Fix the failing tasks: 03, 04". */
-export function stepLabel(run: Summary): string {
-  const { suggestion, nextTitle } = run;
-  const { kind, action, suggestedNext, tasks, phrase } = suggestion;
-  if (!suggestedNext || (action && kind !== "act") || !["advance", "regress", "stay"].includes(kind))
-    return oneLine(phrase);
-  const title = oneLine(nextTitle || suggestedNext, 80);
-  const named = tasks.slice(0, MOST_TASKS).map((task) => shortTask(task, tasks));
-  const more = tasks.length > MOST_TASKS ? ` and ${tasks.length - MOST_TASKS} more` : "";
-  return `${title}${named.length ? `: ${oneLine(named.join(", "))}${more}` : ""}`;
-}
-
-/** A task's number where the ids of all of them begin with one name, else its id: "03" of "reading-lists-03". */
-function shortTask(task: string, tasks: readonly string[]): string {
-  const [, stem, number] = /^(.*[a-z].*[-_])(\d+)$/i.exec(task) ?? [];
-  return stem && number && tasks.every((other) => other.startsWith(stem)) ? number : task;
-}
 
 /** The step and its reason on one line. */
 export const stepSentence = ({ phrase, reason }: Suggestion): string =>
@@ -65,17 +45,14 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
   const { suggestion } = run;
   const name = nameOf(run);
   const id = `${keyOf(run)}/next`;
+  const label = stepLabel(suggestion, run.nextTitle);
   const place = firstPlace(run.root, suggestion.evidence);
   const works = ["advance", "regress", "stay", "act"].includes(suggestion.kind);
   return {
     id,
-    label: stepLabel(run),
+    label,
     description: [title, oneLine(suggestion.reason || run.statusReason)].filter(Boolean).join(" · "),
-    tooltip: [
-      `${title}: ${oneLine(suggestion.phrase)}`,
-      oneLine(suggestion.reason, 400),
-      ...(place ? ["Click to open the evidence"] : []),
-    ],
+    tooltip: [`${title}: ${label}`, oneLine(suggestion.reason, 400), ...(place ? ["Click to open the evidence"] : [])],
     icon: ICONS[suggestion.kind],
     iconLabel: suggestion.kind === "regress" ? "goes back" : undefined,
     context: [works ? "step" : "", place ? "place" : ""].join(" ").trim(),

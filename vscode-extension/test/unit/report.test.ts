@@ -9,7 +9,8 @@ interface Item {
   picked: boolean;
 }
 interface FakeEditor {
-  documents: { isUntitled: boolean; text: string; getText: () => string }[];
+  documents: { isClosed: boolean; text: string; getText: () => string }[];
+  errors: string[];
   typed: string | undefined;
   filled: (text: string) => string;
   pressed: string | undefined;
@@ -19,6 +20,7 @@ interface FakeEditor {
 }
 const editor = vi.hoisted((): FakeEditor => ({
   documents: [],
+  errors: [],
   typed: "",
   filled: (text) => text,
   pressed: "Report",
@@ -39,15 +41,12 @@ vi.mock("vscode", () => ({
       for (const document of editor.documents) document.text = editor.filled(document.text);
       return Promise.resolve(editor.pressed);
     },
-    showErrorMessage: () => Promise.resolve(undefined),
+    showErrorMessage: (text: string) => Promise.resolve(void editor.errors.push(text)),
     setStatusBarMessage: () => undefined,
   },
   workspace: {
-    get textDocuments() {
-      return editor.documents;
-    },
     openTextDocument: ({ content }: { content: string }) => {
-      const document = { isUntitled: true, text: content, getText: () => document.text };
+      const document = { isClosed: false, text: content, getText: () => document.text };
       editor.documents.push(document);
       return Promise.resolve(document);
     },
@@ -63,16 +62,30 @@ const request = vi.fn((...asked: [method: string, params: unknown]) =>
   Promise.resolve(asked[0] === "phasekeeper/graph" ? graph : {}),
 );
 const work = summary({ run: "tasks/work", suggestion: suggestion({ tasks: ["x-02"] }) });
+const CARRIED = { files: ["<each file that was changed>"] };
+const carrying = summary({
+  run: "tasks/carrying",
+  suggestion: suggestion({
+    reports: [
+      reportable("codegen", {
+        data: CARRIED,
+        brings: [{ kind: "named", text: "", phrase: "it names the files", paths: [], met: null, outcomes: ["ok"] }],
+      }),
+    ],
+  }),
+});
+
 let whole: ReturnType<typeof evaluation> | null = null;
 const session = {
-  store: { state: stateWith([run, plain, work]) },
+  store: { state: stateWith([run, plain, work, carrying]) },
   client: { request },
   evaluations: { get: () => Promise.resolve(whole) },
 } as never;
 const sent = () => request.mock.calls.filter(([method]) => method === "phasekeeper/report").map(([, params]) => params);
 
 beforeEach(() => {
-  Object.assign(editor, { documents: [], typed: "", pressed: "Report", boxes: 0, offered: [] });
+  for (const document of editor.documents) document.isClosed = true;
+  Object.assign(editor, { documents: [], errors: [], typed: "", pressed: "Report", boxes: 0, offered: [] });
   editor.chosen = (items) => items.filter((item) => item.picked);
   whole = null;
   editor.filled = (text) => text.replace("<PASS or FAIL>", "PASS") + "\nRan the tests.\n";
@@ -86,11 +99,39 @@ test("a step with a form is reported with the text of an editor that holds it", 
   expect(editor.boxes).toBe(0);
 });
 
-test("a report that was refused finds its text again", async () => {
+test("a report that was refused finds its text again, and one after it was recorded begins anew", async () => {
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  request.mockImplementationOnce(() => Promise.reject(new Error("nothing was recorded: it says PASS twice")));
   await report(session, { root: ROOT, run: run.run });
+  expect(editor.errors).toEqual(["Not recorded: it says PASS twice"]);
   await report(session, { root: ROOT, run: run.run });
   expect(editor.documents).toHaveLength(1);
   expect(sent()[1]).toMatchObject({ summary: editor.documents[0]!.text });
+  await report(session, { root: ROOT, run: run.run });
+  expect(editor.documents).toHaveLength(2);
+});
+
+test("a report that has to carry data has an editor for it, and one that need not has none", async () => {
+  editor.filled = (text) => text.replace("<each file that was changed>", "src/a.py");
+  editor.typed = "the fee";
+  await report(session, { root: ROOT, run: carrying.run });
+  const named = { root: ROOT, run: carrying.run, step: "codegen", summary: "the fee" };
+  expect(sent()).toEqual([{ ...named, outcome: "ok", data: { files: ["src/a.py"] } }]);
+  graph.phases.push({ id: "codegen", outcomes: ["error"] });
+  await report(session, { root: ROOT, run: carrying.run });
+  graph.phases.pop();
+  expect(sent()[1]).toEqual({ ...named, outcome: "error" });
+});
+
+test("data that is no JSON object is not sent, and stays to be mended", async () => {
+  for (const text of ["[1]", "{,}"]) {
+    editor.filled = () => text;
+    await report(session, { root: ROOT, run: carrying.run });
+  }
+  expect(editor.errors[0]).toMatch("the data is no JSON object: it has to be an object, in braces");
+  expect(editor.errors[1]).toMatch("the data is no JSON object: ");
+  expect(sent()).toEqual([]);
+  expect(editor.documents).toHaveLength(1);
 });
 
 test("who does not say that it is filled in reports nothing", async () => {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Counts, Summary } from "../../src/protocol";
 import { INITIAL, reduce, type ServerState, type State } from "../../src/store";
-import { nextRows, stepLabel, stepOf } from "../../src/views/next";
+import { stepLabel } from "../../src/step";
+import { nextRows, stepOf } from "../../src/views/next";
 import { planMarks } from "../../src/views/plan";
 import { recentRows, recordLabel } from "../../src/views/recent";
 import type { Row } from "../../src/views/row";
@@ -495,7 +496,7 @@ test("runs are listed by workflow, without the finished ones, or only those that
 
 test("a step is a sentence: its title, and the tasks by their numbers", () => {
   const label = (over: Partial<Summary["suggestion"]>, nextTitle = "Fix the failing tasks") =>
-    stepLabel(summary({ suggestion: suggestion(over), nextTitle }));
+    stepLabel(suggestion(over), nextTitle);
   expect(label({ tasks: ["reading-lists-03", "reading-lists-04"] })).toBe("Fix the failing tasks: 03, 04");
   expect(label({ tasks: ["a-1", "a-2", "a-3", "a-4"] })).toBe("Fix the failing tasks: 1, 2, 3 and 1 more");
   expect(label({ tasks: ["a-1", "b-1"] })).toBe("Fix the failing tasks: a-1, b-1");
