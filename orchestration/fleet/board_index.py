@@ -2,16 +2,22 @@
 
 Not a value: a board has thousands of rows, of which some change each second, and who follows it wants to know
 which runs those touch, and to have the first of them without sorting all anew. It belongs to one thread.
+
+Who follows a board has all of it in memory and looks at little of it. So a row is a tuple of values, most of
+which it shares with other rows, and has no key of its own; summaries, lines and sort keys are made when they
+are asked for.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from ..states import RunStatus
 from ..vfs.files import natural
+from .messages import key_token
 from .shared_board import (
     MAX_BOARD_BYTES,
     MAX_ROWS,
@@ -26,9 +32,13 @@ MOST_RUNS = 500
 """On one page."""
 MAX_CLONES = 1000
 """Clones of one run that are read; each change of a run is compared with them."""
-_MOST_TEXTS = 20_000
+_MOST_SHARED = 20_000
+_KEPT_FROM = 8
+"""The line of a run of so many clones is kept: it takes a look at each of them."""
 _OVER = frozenset(status for status in RunStatus if status.is_over)
-_REPEATED = ("run", "workflow", "member", "clone", "status", "phase", "next", "revision", "commit", "at")
+_REPEATED = ("workflow", "member", "clone", "status", "phase", "next", "commit", "questions")
+"""What thousands of rows say with few different values."""
+_NEEDED = len(RunSummary._fields) - len(RunSummary._field_defaults)
 
 
 class SharedRunLine(NamedTuple):
@@ -71,7 +81,18 @@ class SharedRunCounts(NamedTuple):
         return SharedRunCounts(*(one + sign * two for one, two in zip(self, of_line, strict=True)))
 
 
-_Place = tuple[int, tuple[tuple[int, int | str], ...], str]
+_Row = tuple[Any, ...]
+"""(`member.clone`, the bytes of the message, then the values of the summary as far as they are not empty)."""
+_HEAD = 2
+_REVISION = _HEAD + RunSummary._fields.index("revision")
+
+
+class _Run(NamedTuple):
+    """The rows of a run, at least one. `version` is that of the index when one of them changed."""
+
+    run: str
+    version: int
+    rows: tuple[_Row, ...]
 
 
 class BoardIndex:
@@ -80,15 +101,15 @@ class BoardIndex:
     def __init__(self, version: int = 0) -> None:
         self.version = version
         self.counts = SharedRunCounts()
-        self._clones: dict[str, dict[str, RunSummary]] = {}
-        """The summaries of each run, by key."""
-        self._runs: dict[str, str] = {}
-        self._sizes: dict[str, int] = {}
-        self._size = 0
+        self._runs: dict[str, _Run] = {}
+        """By the token of a run in keys."""
+        self._rows, self._size = 0, 0
         self._unread: set[str] = set()
-        self._texts: dict[str, str] = {}
+        self._shared: dict[Hashable, Any] = {}
         self._lines: dict[str, SharedRunLine] = {}
-        self._order: list[_Place] = []
+        """Those of runs of many clones, by token."""
+        self._order: tuple[list[str], list[str], list[str]] = ([], [], [])
+        """The runs of each rank."""
         self._is_sorted = False
 
     @property
@@ -99,77 +120,94 @@ class BoardIndex:
     def put(self, key: str, raw: bytes) -> str:
         """Take in what stands at a key now, b"" where nothing does; the run that is touched, "" for none."""
         self.version += 1
-        before = self._remove(key)
-        run = self._add(key, raw) if raw else ""
-        touched = run or before
-        if touched and self._is_sorted:
-            self._place(touched)
-        return touched
-
-    def _remove(self, key: str) -> str:
         self._unread.discard(key)
-        self._size -= self._sizes.pop(key, 0)
-        run = self._runs.pop(key, "")
-        if run:
-            del self._clones[run][key]
+        where, _, token = key.rpartition(".")
+        before = self._runs.get(token)
+        line = self._line(token) if self._is_sorted else None
+        rows = tuple(row for row in before.rows if row[0] != where) if before else ()
+        is_removed = before is not None and len(rows) < len(before.rows)
+        if before and is_removed:
+            self._rows -= 1
+            self._size -= next(row[1] for row in before.rows if row[0] == where)
+        summary = self._read(key, raw, len(rows)) if raw else None
+        if summary:
+            rows = (*rows, self._row(where, len(raw), summary, before))
+            self._rows += 1
+            self._size += len(raw)
+        elif not is_removed:
+            return ""
+        run = before.run if before else summary.run if summary else ""
+        self._lines.pop(token, None)
+        if rows:
+            self._runs[token] = _Run(run, self.version, rows)
+        else:
+            del self._runs[token]
+        if self._is_sorted:
+            self._place(run, line, self._line(token))
         return run
 
-    def _add(self, key: str, raw: bytes) -> str:
-        has_room = self._size + len(raw) <= MAX_BOARD_BYTES and len(self._runs) < MAX_ROWS
+    def _read(self, key: str, raw: bytes, clones: int) -> RunSummary | None:
+        """The summary in a value; None where it is none, or has no room: then its key is counted."""
+        has_room = self._size + len(raw) <= MAX_BOARD_BYTES and self._rows < MAX_ROWS and clones < MAX_CLONES
         summary = parse_summary(key, raw) if has_room else None
-        if summary is None or len(self._clones.get(summary.run, ())) >= MAX_CLONES:
-            if len(self._unread) < MAX_ROWS:
-                self._unread.add(key)
-            return ""
-        summary = self._with_shared_texts(summary)
-        self._clones.setdefault(summary.run, {})[key] = summary
-        self._runs[key], self._sizes[key] = summary.run, len(raw)
-        self._size += len(raw)
-        return summary.run
+        if summary is None and len(self._unread) < MAX_ROWS:
+            self._unread.add(key)
+        return summary
 
-    def _with_shared_texts(self, summary: RunSummary) -> RunSummary:
-        """The same, its texts those that stand in other rows: thousands name the same few machines."""
-        if len(self._texts) > _MOST_TEXTS:
-            self._texts.clear()
-        texts = ((name, getattr(summary, name)) for name in _REPEATED)
-        return summary._replace(**{name: self._texts.setdefault(text, text) for name, text in texts})
+    def _row(self, where: str, size: int, summary: RunSummary, of: _Run | None) -> _Row:
+        """The row of a summary. `of` is its run as it was before."""
+        shared = {name: self._share(getattr(summary, name)) for name in _REPEATED}
+        if of:
+            # Most clones of a run stand alike.
+            first = of.rows[0][_REVISION]
+            shared |= {"run": of.run, "revision": first if first == summary.revision else summary.revision}
+        values = tuple(summary._replace(**shared))
+        while len(values) > _NEEDED and not values[-1]:
+            values = values[:-1]
+        return (self._share(where), self._share(size), *values)
+
+    def _share(self, value: Hashable) -> Any:
+        if len(self._shared) > _MOST_SHARED:
+            self._shared.clear()
+        return self._shared.setdefault(value, value)
 
     def sort(self) -> None:
         """Make the order of pages, which every later change keeps."""
-        if not self._is_sorted:
-            self._is_sorted = True
-            for run in tuple(self._clones):
-                self._count(run)
-            self._order = sorted(map(_place_of, self._lines.values()))
+        if self._is_sorted:
+            return
+        self._is_sorted = True
+        for line in filter(None, map(self._line, self._runs)):
+            self.counts = self.counts.plus(line)
+            self._order[line.rank].append(line.run)
+        for runs in self._order:
+            runs.sort(key=_name_order)
 
-    def _place(self, run: str) -> None:
-        """Put a run that has changed in its place."""
-        before = self._lines.get(run)
-        after = self._count(run)
-        old, new = before and _place_of(before), after and _place_of(after)
-        if old != new:
-            if old:
-                del self._order[bisect_left(self._order, old)]
-            if new:
-                insort(self._order, new)
-
-    def _count(self, run: str) -> SharedRunLine | None:
-        """The line of a run as it is now, counted in place of the one before; None where no clone has it."""
-        before = self._lines.pop(run, None)
+    def _place(self, run: str, before: SharedRunLine | None, after: SharedRunLine | None) -> None:
+        """Count a run that has changed anew, and put it in its place."""
         if before:
             self.counts = self.counts.plus(before, -1)
-        clones = self._clones[run].values()
-        if not clones:
-            del self._clones[run]
-            return None
-        line = self._lines[run] = _line_of(run, clones, self.version)
-        self.counts = self.counts.plus(line)
+        if after:
+            self.counts = self.counts.plus(after)
+        old, new = before and before.rank, after and after.rank
+        if old != new:
+            if old is not None:
+                del self._order[old][bisect_left(self._order[old], _name_order(run), key=_name_order)]
+            if new is not None:
+                insort(self._order[new], run, key=_name_order)
+
+    def _line(self, token: str) -> SharedRunLine | None:
+        """The line of a run as it is now; None where no clone has it."""
+        line, run = self._lines.get(token), self._runs.get(token)
+        if line is None and run is not None:
+            line = _line_of(run)
+            if len(run.rows) >= _KEPT_FROM:
+                self._lines[token] = line
         return line
 
     def line(self, run: str) -> SharedRunLine | None:
         """The line of a run; None where no clone has it."""
         self.sort()
-        return self._lines.get(run)
+        return self._line(key_token(run))
 
     def page(self, limit: int, after: str = "") -> tuple[list[SharedRunLine], str | None]:
         """(the first lines behind a cursor, the cursor behind them, None at the end).
@@ -178,41 +216,49 @@ class BoardIndex:
         what is none.
         """
         self.sort()
-        begin = 0
+        rank, begin = 0, 0
         if after:
-            rank, space, last = after.partition(" ")
-            if not space or rank not in ("0", "1", "2"):
+            digit, space, last = after.partition(" ")
+            if not space or digit not in ("0", "1", "2"):
                 raise ValueError(f"{after!r} is no cursor of a page")
-            begin = bisect_right(self._order, (int(rank), natural(last), last))
-        end = begin + max(1, min(limit, MOST_RUNS))
-        lines = [self._lines[run] for *_, run in self._order[begin:end]]
-        return lines, f"{lines[-1].rank} {lines[-1].run}" if end < len(self._order) else None
+            rank = int(digit)
+            begin = bisect_right(self._order[rank], _name_order(last), key=_name_order)
+        most = max(1, min(limit, MOST_RUNS))
+        rest = chain(islice(self._order[rank], begin, begin + most + 1), *self._order[rank + 1 :])
+        runs = list(islice(rest, most + 1))
+        lines = [line for run in runs[:most] if (line := self.line(run))]
+        return lines, f"{lines[-1].rank} {lines[-1].run}" if len(runs) > most else None
 
     def shared_run(self, run: str) -> SharedRun:
         """A run in all clones that have it, which may be none."""
-        runs = merge_summaries(self._clones.get(run, {}).values())
-        return runs[0] if runs else SharedRun(run, ())
+        there = self._runs.get(key_token(run))
+        return merge_summaries(_summaries(there))[0] if there else SharedRun(run, ())
 
     def board(self) -> SharedBoard:
         """The whole board as a value."""
-        rows = (row for clones in self._clones.values() for row in clones.values())
+        rows = (row for run in self._runs.values() for row in _summaries(run))
         return SharedBoard(merge_summaries(rows), self.unread)
 
 
-def _line_of(run: str, clones: Collection[RunSummary], version: int) -> SharedRunLine:
+def _summaries(run: _Run) -> Sequence[RunSummary]:
+    return [RunSummary(*row[_HEAD:]) for row in run.rows]
+
+
+def _line_of(run: _Run) -> SharedRunLine:
+    clones = _summaries(run)
     newest = max(clones, key=lambda clone: (clone.at, clone.member, clone.clone))
     return SharedRunLine(
-        run,
+        run.run,
         newest.title or next((clone.title for clone in clones if clone.title), ""),
         len({clone.member for clone in clones}),
         len(clones),
         len({question for clone in clones for question in clone.questions}),
-        SharedRun(run, tuple(clones)).differs,
+        SharedRun(run.run, tuple(clones)).differs,
         all(clone.status in _OVER for clone in clones),
         newest,
-        version,
+        run.version,
     )
 
 
-def _place_of(line: SharedRunLine) -> _Place:
-    return line.rank, natural(line.run), line.run
+def _name_order(run: str) -> tuple[tuple[tuple[int, int | str], ...], str]:
+    return natural(run), run

@@ -13,7 +13,7 @@ window of duplicates; that the value there is this very write is seen by that id
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
@@ -34,9 +34,11 @@ _OFFLINE_S = 2.0
 _ATTEMPT_S = 2.0
 _AGAIN_S = 0.05
 _SILENCE_S = 2.0
+"""A watch that hears nothing for so long looks whether its consumer is there still."""
 _MOST_WAITING = 16 << 20
 """Bytes that wait for one reader."""
-"""A watch that hears nothing for so long looks whether its consumer is there still."""
+_AT_HAND = 512
+"""Messages that a watch takes without another turn of the loop, in which the connection would read more."""
 _NOT_MINE = (10071, 10164)
 """The server's codes for another last sequence: of one that is stored, and of one that is on its way."""
 _NO_MESSAGE = 10037
@@ -99,14 +101,15 @@ class NatsBucket:
         filters = f"{prefix}.>" if prefix else ">"
         seen, is_whole = 0, False
         while True:
-            begin = partial(self._subscribe_from, filters, seen)
+            arrivals: asyncio.Queue[Any] = asyncio.Queue(_AT_HAND)
+            begin = partial(self._subscribe_from, filters, seen, arrivals)
             subscription, pending = await self._patiently(begin)
             try:
                 expected = 1
                 if not is_whole and not pending:
                     is_whole = True
                     yield None
-                while (message := await self._next_message(subscription, expected)) is not None:
+                while (message := await self._next_message(subscription, arrivals, expected)) is not None:
                     expected += 1
                     entry = self._entry(message)
                     seen = entry.revision
@@ -166,11 +169,14 @@ class NatsBucket:
 
         return await self._patiently(message)
 
-    async def _subscribe_from(self, filters: str, seen: int) -> tuple[Any, int]:
-        """(a subscription to what was written after `seen`, of the first one how many values there are)."""
+    async def _subscribe_from(self, filters: str, seen: int, arrivals: asyncio.Queue[Any]) -> tuple[Any, int]:
+        """(a subscription to what was written after `seen`, of the first one how many values there are).
+
+        Messages are put into `arrivals`; what it has no room for waits in the client.
+        """
         newest = api.DeliverPolicy.LAST_PER_SUBJECT
         config = _consumer(newest) if not seen else _consumer(api.DeliverPolicy.BY_START_SEQUENCE, seen + 1)
-        subscription = await self._subscribe(filters, config)
+        subscription = await self._subscribe(filters, config, partial(_put, arrivals))
         try:
             info = await subscription.consumer_info()
         except BaseException:
@@ -178,10 +184,19 @@ class NatsBucket:
             raise
         return subscription, info.num_pending + info.delivered.consumer_seq
 
-    async def _subscribe(self, filters: str, config: api.ConsumerConfig) -> Any:
+    async def _subscribe(
+        self,
+        filters: str,
+        config: api.ConsumerConfig,
+        put: Callable[[Any], Coroutine[Any, Any, None]] | None = None,
+    ) -> Any:
         # What comes faster than it is taken is dropped, and read anew: then of each key the newest.
         return await self._jetstream.subscribe(
-            self._subjects + filters, stream=self._stream, config=config, pending_bytes_limit=_MOST_WAITING
+            self._subjects + filters,
+            stream=self._stream,
+            config=config,
+            cb=put,
+            pending_bytes_limit=_MOST_WAITING,
         )
 
     async def _unsubscribe(self, subscription: Any) -> None:
@@ -191,25 +206,28 @@ class NatsBucket:
             await subscription.unsubscribe()
             await self._jetstream.delete_consumer(self._stream, name)
 
-    async def _next_message(self, subscription: Any, expected: int) -> Any:
+    async def _next_message(self, subscription: Any, arrivals: asyncio.Queue[Any], expected: int) -> Any:
         """The next message, the `expected`th of its consumer; None where one is missing or the consumer is
         gone, as with the server that it lived on."""
         while True:
             try:
-                message = await subscription.next_msg(_SILENCE_S)
-            except nats.errors.TimeoutError:
+                async with asyncio.timeout(_SILENCE_S):
+                    message = await arrivals.get()
+            except TimeoutError:
                 with suppress(nats.errors.Error, TimeoutError):
                     info = await subscription.consumer_info()
                     if info.delivered.consumer_seq < expected:
                         continue
-                return None
-            except nats.errors.Error:
                 return None
             return message if message.metadata.sequence.consumer == expected else None
 
     def _entry(self, message: Any) -> KeyValue:
         key = message.subject.removeprefix(self._subjects)
         return KeyValue(key, message.data, message.metadata.sequence.stream)
+
+
+async def _put(arrivals: asyncio.Queue[Any], message: Any) -> None:
+    await arrivals.put(message)
 
 
 async def patiently(connection: Client, patience_s: float, call: Callable[[], Awaitable[T]]) -> T:

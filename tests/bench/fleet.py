@@ -1,9 +1,11 @@
-"""`python -m tests.bench.fleet [--machines 200] [--runs 100] [--rate 50] [--seconds 20]`: the shared board.
+"""`python -m tests.bench.fleet [--machines 200] [--runs 100] [--rate 50] [--seconds 20] [--own-runs]`:
+the shared board.
 
 Three servers of NATS with three copies of everything on this machine, `sync_interval: always`, and simulated
 servers of ours, each with the feed that a real one has. First every machine tells all its runs, then changes
 come at a rate, and another machine follows the board. What is measured is the way from a change to that one's
-board, and what following costs in memory. All share this machine's processors.
+board, and what following costs in memory. All share this machine's processors. Every machine has the same
+runs; with `--own-runs` each has others.
 """
 
 from __future__ import annotations
@@ -79,13 +81,16 @@ async def _measure(servers: Servers, options: argparse.Namespace) -> None:
     async def bucket_of(number: int) -> NatsBucket:
         return NatsBucket(connections[number], _BUCKET)
 
+    def first_run(number: int) -> int:
+        return number * options.runs if options.own_runs else 0
+
     feeds = [
         BoardFeed(f"m{number}", "clone", lambda number=number: bucket_of(number))
         for number in range(options.machines)
     ]
     total, begun = options.machines * options.runs, perf_counter()
     for number, feed in enumerate(feeds):
-        feed.update([_summary(f"m{number}", run, "4a") for run in range(options.runs)])
+        feed.update([_summary(f"m{number}", first_run(number) + run, "4a") for run in range(options.runs)])
     await _until(lambda: not any(feed._due for feed in feeds), "the first telling")
     first_s = perf_counter() - begun
     print(f"first telling of {total:,} runs: {first_s:.1f} s, {total / first_s:,.0f} a second")
@@ -99,7 +104,7 @@ async def _measure(servers: Servers, options: argparse.Namespace) -> None:
         number, run = count % options.machines, count // options.machines % options.runs
         phase = f"change-{count}"
         sent[phase] = perf_counter()
-        feeds[number].update([_summary(f"m{number}", run, phase)])
+        feeds[number].update([_summary(f"m{number}", first_run(number) + run, phase)])
         await asyncio.sleep(max(0.0, begun_at(sent) + (count + 1) / options.rate - perf_counter()))
     await _until(lambda: all(phase in observer.seen for phase in sent), "the last change")
     delays = sorted((observer.seen[phase] - at) * 1000 for phase, at in sent.items())
@@ -121,6 +126,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m tests.bench.fleet", description=__doc__)
     for name, default in {"machines": 200, "runs": 100, "rate": 50, "seconds": 20}.items():
         options.add_argument(f"--{name}", type=int, default=default)
+    options.add_argument("--own-runs", action="store_true")
     print(machine())
     with tempfile.TemporaryDirectory(prefix="phasekeeper-fleet-") as folder:
         servers = Servers(Path(folder), 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pytest
 from phasekeeper.orchestration.fleet import board_index
@@ -110,11 +111,35 @@ def test_a_run_of_very_many_clones_is_read_as_far_as_each_change_can_be_compared
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(board_index, "MAX_CLONES", 2)
-    monkeypatch.setattr(board_index, "_MOST_TEXTS", 3)
+    monkeypatch.setattr(board_index, "_MOST_SHARED", 3)
     index = index_of(*(row("a", member) for member in ("ann", "bob", "cyd")))
     line = index.line("a")
     assert line is not None
     assert (line.clones, index.unread) == (2, 1)
+
+
+def test_a_run_that_many_have_is_counted_anew_with_every_change() -> None:
+    index = index_of(*(row("a", f"m{number}") for number in range(20)))
+    before = index.line("a")
+    assert before is not None
+    put(index, row("a", "m3", at="13:00", revision="other"))
+    after = index.line("a")
+    assert after is not None
+    assert (before.differs, after.differs, after.clones, after.newest.member) == (False, True, 20, "m3")
+    assert after.version > before.version
+    for number in range(20):
+        free(index, f"m{number}", "a")
+    assert (index.line("a"), index.counts) == (None, SharedRunCounts())
+
+
+def test_what_a_row_says_is_all_there_when_it_is_looked_at() -> None:
+    full = row(
+        "a", questions=("one",), title="Early", reason="because", asked=("Which?",), home="a", head="9",
+        subjects=("s",), words=("w",), options=("0 yes Yes",),
+    )  # fmt: skip
+    rows = [full, row("a", "bob", reason="", home="a"), row("a", "cyd", done=0, total=0, at="")]
+    index = index_of(*rows)
+    assert list(index.shared_run("a").clones) == rows
 
 
 @pytest.mark.parametrize("cursor", ["a", "3 a", "- a", "0"])
@@ -145,3 +170,23 @@ def test_after_any_changes_the_index_is_as_one_that_was_made_anew() -> None:
             fresh = index_of(*rows.values())
             assert runs(index, 5) == runs(fresh)
             assert (index.counts, index.board()) == (fresh.counts, fresh.board())
+
+
+def test_a_board_of_thousands_of_runs_takes_few_bytes_a_row() -> None:
+    count = 2000
+    rows = [
+        row(f".orchestrator/tasks/run-{number:05}", f"m{number % 20}", revision=f"{number:016x}")
+        for number in range(count)
+    ]
+    messages = [(summary_key(each.member, each.clone, each.run), format_summary(each)) for each in rows]
+    index = BoardIndex()
+    tracemalloc.start()
+    try:
+        for key, raw in messages:
+            index.put(key, raw)
+        index.sort()
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert index.counts.runs == count
+    assert used / count < 900

@@ -42,6 +42,7 @@ def test_a_reader_takes_no_more_a_second_than_it_may() -> None:
 def test_of_a_flood_the_newest_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_watch, "MOST_A_SECOND", 50)
     monkeypatch.setattr(nats_bucket, "_MOST_WAITING", 10_000)
+    monkeypatch.setattr(nats_bucket, "_AT_HAND", 8)
     machines = Machines(tmp_path / "machines", "ann", "bob")
 
     async def flood(bucket: Bucket) -> None:
