@@ -22,7 +22,7 @@ from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at
 from .link_index import LinkIndex
 from .partial_saves import GRACE_MS, PartialSaves, is_gone, is_overwritten, is_passing, monotonic_ms
 from .path_index import PathIndex
-from .safe_open import folder_kind, may_link, refusal
+from .safe_open import RefusedError, folder_kind, may_link, refusal, unlinked_entry
 
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
@@ -123,7 +123,8 @@ class FileCache:
                 if key[:-1] in self._listings:
                     self._list(key[:-1])
             elif key not in self._seen:
-                self._look_for(parent(key), (name_in(key),))
+                if not self._is_as_listed(key):
+                    self._look_for(parent(key), (name_in(key),))
             elif self._may_differ(key):
                 self._read(key)
         self._catch_up()
@@ -160,6 +161,16 @@ class FileCache:
     def _may_differ(self, path: str) -> bool:
         sign = self._seen[path].sign
         return path in self.links or sign is None or sign != stat_key(self._full(path))
+
+    def _is_as_listed(self, path: str) -> bool:
+        """True if a stat shows what the folder of a path says of it; nothing is opened for that."""
+        known = self._listings.get(parent(path))
+        if known is None or self.saves.holds or refusal(path) or not self.links.is_plain(parent(path)):
+            return False
+        try:
+            return known.get(name_in(path)) == unlinked_entry(self._full(path))
+        except (OSError, ValueError, RefusedError):
+            return False
 
     def take(self) -> tuple[set[str], set[str]]:
         """(the keys of what changed since the last time, the folders that came or went)."""
