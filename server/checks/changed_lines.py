@@ -21,6 +21,11 @@ from ..disk.disk_files import DiskFiles
 from .evidence_store import read_manifest
 
 
+def has_changed_inputs(evaluation: Evaluation) -> bool:
+    """True if inputs of a check of its gates changed since that ran."""
+    return any(check.changed for gate in evaluation.gates for check in gate.checks)
+
+
 class ChangedLines:
     """The changed lines of one root. A file is looked at once."""
 
@@ -31,7 +36,7 @@ class ChangedLines:
 
     def evaluation(self, evaluation: Evaluation) -> Evaluation:
         """An evaluation whose gates say where the inputs of their checks changed."""
-        if not any(check.changed for gate in evaluation.gates for check in gate.checks):
+        if not has_changed_inputs(evaluation):
             return evaluation
         gates = tuple(replace(gate, checks=self.checks(gate.checks)) for gate in evaluation.gates)
         return replace(evaluation, gates=gates)

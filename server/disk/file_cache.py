@@ -19,9 +19,10 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
+from .link_index import LinkIndex
 from .partial_saves import GRACE_MS, PartialSaves, is_gone, is_overwritten, is_passing, monotonic_ms
 from .path_index import PathIndex
-from .safe_open import folder_kind, links_on, may_link, refusal
+from .safe_open import RefusedError, folder_kind, may_link, refusal, unlinked_entry
 
 SETTLED_NS = 2_000_000_000
 """A file saved this short before it was read may be saved again without its times showing it."""
@@ -54,15 +55,8 @@ class FileCache:
         self._listings: dict[str, dict[str, Entry]] = {}
         self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
         self._tree = PathIndex()
-        # The places that the way of a path leads through by links, and which paths lead through a place.
-        self._links: dict[str, frozenset[str]] = {}
-        self._through: dict[str, set[str]] = {}
+        self.links = LinkIndex(self.root, self._tree)
         self._waiting: list[str] = []
-        # Folders, and whether no link leads to them and whether there are none; for the time of one refresh.
-        self._plain: dict[str, bool] = {}
-        self._gone: dict[str, bool] = {}
-        self.ways = 0
-        """Counts up when links lead other ways than before."""
 
     # ---- what evaluations ask
 
@@ -88,13 +82,13 @@ class FileCache:
 
     def refresh(self, hints: Collection[str]) -> None:
         """Look again at paths that may have changed, and at all below them."""
-        self._look_anew()
+        self.links.look_anew()
         if not self.has_grace:
             for path in list(self.saves.holds):
                 if any(f"{path}/".startswith(f"{hint}/") or not hint for hint in hints):
                     self.changed |= {path} if self.saves.drop(path) else set()
         by_folder: dict[str, set[str]] = {}
-        for hint in self._with_aliases(hints):
+        for hint in self.links.with_aliases(hints):
             place = self._outermost(hint)
             self._waiting.append(place)
             by_folder.setdefault(parent(place), set()).add(name_in(place))
@@ -107,8 +101,8 @@ class FileCache:
 
     def refresh_right_in(self, folders: Iterable[str]) -> None:
         """Look again at the names of folders, at the files right in them, and below folders that are gone."""
-        self._look_anew()
-        for folder in self._with_aliases(folders):
+        self.links.look_anew()
+        for folder in self.links.with_aliases(folders):
             if folder in self._listings:
                 self._list(folder)
             for path in self._tree.below(folder):
@@ -123,13 +117,14 @@ class FileCache:
 
         Costs a stat a file and a listing a folder; files saved within `SETTLED_NS` are read again.
         """
-        self._look_anew()
+        self.links.look_anew()
         for key in keys:
             if key.endswith("/"):
                 if key[:-1] in self._listings:
                     self._list(key[:-1])
             elif key not in self._seen:
-                self._look_for(parent(key), (name_in(key),))
+                if not self._is_as_listed(key):
+                    self._look_for(parent(key), (name_in(key),))
             elif self._may_differ(key):
                 self._read(key)
         self._catch_up()
@@ -137,7 +132,7 @@ class FileCache:
     def end_holds(self, paths: Iterable[str]) -> None:
         """Take in what is there now of files that were held."""
         had_grace, self.has_grace = self.has_grace, False
-        self._look_anew()
+        self.links.look_anew()
         for path in paths:
             self.saves.drop(path)
             self.changed.add(path)
@@ -152,26 +147,36 @@ class FileCache:
             if folder in self._listings:
                 self._list(folder)
             if number % _PART == 0:
-                self._look_anew()
+                self.links.look_anew()
                 yield
         for number, path in enumerate(list(self._seen)):
             # What was forgotten meanwhile is not to come back.
             if path in self._seen and self._may_differ(path):
                 self._read(path)
             if number % _PART == 0:
-                self._look_anew()
+                self.links.look_anew()
                 yield
         self._catch_up()
 
     def _may_differ(self, path: str) -> bool:
         sign = self._seen[path].sign
-        return path in self._links or sign is None or sign != stat_key(self._full(path))
+        return path in self.links or sign is None or sign != stat_key(self._full(path))
+
+    def _is_as_listed(self, path: str) -> bool:
+        """True if a stat shows what the folder of a path says of it; nothing is opened for that."""
+        known = self._listings.get(parent(path))
+        if known is None or self.saves.holds or refusal(path) or not self.links.is_plain(parent(path)):
+            return False
+        try:
+            return known.get(name_in(path)) == unlinked_entry(self._full(path))
+        except (OSError, ValueError, RefusedError):
+            return False
 
     def take(self) -> tuple[set[str], set[str]]:
         """(the keys of what changed since the last time, the folders that came or went)."""
         news = self.changed, self.moved
         self.changed, self.moved = set(), set()
-        self._look_anew()
+        self.links.look_anew()
         return news
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -217,36 +222,30 @@ class FileCache:
         """The text of a file when it was read; None where that is not at hand."""
         return file.text if (file := self._texts.get(path)) else None
 
-    def linked_places(self) -> frozenset[str]:
-        """The places that links lead to or through."""
-        return frozenset(self._through)
-
     def _drop(self, path: str) -> None:
         self._tree.remove(path)
         if path not in self._seen and path not in self._listings:
-            self._leads(path, frozenset())
+            self.links.drop(path)
 
     # ---- which paths a hint is about
 
-    def _with_aliases(self, hints: Iterable[str]) -> Iterator[str]:
-        """The hints, and the paths by which what they are about is known through links."""
-        for hint in hints:
-            yield hint
-            place = hint
-            while self._through and place:
-                for path in tuple(self._through.get(place, ())):
-                    yield path + hint[len(place) :]
-                place = parent(place)
-
     def _outermost(self, hint: str) -> str:
-        """The hint, or the first folder on its way that was not known to be one."""
-        at = ""
+        """The hint, or the outermost place on its way that was not known as a folder until now."""
+        folder = ""
         for name in hint.split("/")[:-1]:
-            names, at = self._listings.get(at), below(at, name)
-            # Where the names are not known, a file may have been asked for that is a folder now.
-            if at in self._seen if names is None else name not in names or names[name].kind != "folder":
-                return at
+            folder = below(folder, name)
+            if not self._may_be_folder(folder):
+                return folder
         return hint
+
+    def _may_be_folder(self, path: str) -> bool:
+        """False if it was seen lately that no folder is there; True also where nobody has looked."""
+        names = self._listings.get(parent(path))
+        if names is None:
+            # Of what stands there only files are known, and what was looked for as one.
+            return path not in self._seen
+        entry = names.get(name_in(path))
+        return entry is not None and entry.kind == "folder"
 
     def _look_for(self, folder: str, names: Iterable[str]) -> None:
         """Bring single names of a folder up to date. Whoever looks through its listing keeps what he has."""
@@ -272,13 +271,13 @@ class FileCache:
             if path in done:
                 continue
             done.add(path)
-            if path in self._links:
+            if path in self.links:
                 self._look_for(parent(path), (name_in(path),))
             if path in self._listings:
                 self._list(path)
             if path in self._seen:
                 self._read(path)
-            self._waiting += self._through.get(path, ())
+            self._waiting += self.links.paths_through(path)
             self._waiting += self._tree.below(path)
 
     # ---- looking
@@ -286,11 +285,8 @@ class FileCache:
     def _full(self, path: str) -> str:
         return f"{self.root}{os.sep}{path.replace('/', os.sep)}" if path else self.root
 
-    def _look_anew(self) -> None:
-        self._plain, self._gone = {}, {}
-
     def _read(self, path: str) -> File:
-        gone = not refusal(path) and self._is_absent(path)
+        gone = not refusal(path) and self.links.is_absent(path)
         # Asked before the file is read: what is saved meanwhile has another sign.
         sign = ABSENT if gone else stat_key(self._full(path))
         file = File(path) if gone else file_at(self.root, path)
@@ -308,7 +304,10 @@ class FileCache:
             self._texts.drop(path)
         else:
             self._texts.keep(path, file)
-        self._leads(path, frozenset() if gone else self._links_on(path))
+        if gone:
+            self.links.drop(path)
+        else:
+            self.links.note(path)
         if before is None:
             self._tree.add(path)
         elif before.file != bare:
@@ -351,7 +350,7 @@ class FileCache:
         was_unlisted = self.unlisted_folders.pop(folder, None)
         if problem:
             self.unlisted_folders[folder] = problem
-        self._leads(folder, self._links_on(folder))
+        self.links.note(folder)
         if before is None:
             self._tree.add(folder)
             self._tree.appeared.append(folder)
@@ -401,50 +400,4 @@ class FileCache:
         """Note the way of a link: what a folder says of it is what stands where it leads."""
         if may_link(entry):
             self._tree.add(path)
-            self._leads(path, self._links_on(path))
-
-    def _links_on(self, path: str) -> frozenset[str]:
-        """`links_on`, asked once for each folder between two refreshes."""
-        if self._is_plain(parent(path)) and not os.path.islink(self._full(path)):  # noqa: PTH114
-            return frozenset()
-        return links_on(self.root, path)
-
-    def _is_plain(self, folder: str) -> bool:
-        if folder not in self._plain:
-            is_above_plain = self._plain.get(parent(folder))
-            is_link = os.path.islink(self._full(folder)) if is_above_plain else links_on(self.root, folder)  # noqa: PTH114
-            self._plain[folder] = not is_link
-        return self._plain[folder]
-
-    def _is_absent(self, path: str) -> bool:
-        """True if there is surely no such file; most are not there, and would be looked for from the root."""
-        folder = parent(path)
-        if folder not in self._gone:
-            self._gone[folder] = self._is_plain(folder) and self._is_missing(folder)
-        return self._gone[folder] or (self._is_plain(folder) and self._is_missing(path))
-
-    def _is_missing(self, path: str) -> bool:
-        try:
-            os.lstat(self._full(path))
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except (OSError, ValueError):
-            return False  # What cannot be looked at may be there.
-        return False
-
-    def _leads(self, path: str, now: frozenset[str]) -> None:
-        """Note the places that the way of a path leads through."""
-        before = self._links.get(path, frozenset())
-        self.ways += now != before
-        for place in before - now:
-            self._through[place].discard(path)
-            if not self._through[place]:
-                del self._through[place]
-            self._tree.remove(place)
-        for place in now - before:
-            self._through.setdefault(place, set()).add(path)
-            self._tree.add(place)
-        if now:
-            self._links[path] = now
-        else:
-            self._links.pop(path, None)
+            self.links.note(path)

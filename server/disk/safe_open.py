@@ -286,6 +286,20 @@ def look_up(root: str, folder: str, name: str) -> Entry:
     return _through_links(root, folder, look)
 
 
+def unlinked_entry(full: str) -> Entry | None:
+    """What stands at a full path that leads through no link, None for nothing; it opens nothing.
+
+    Raises RefusedError for a link, and OSError for what cannot be looked at.
+    """
+    try:
+        status = os.lstat(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISLNK(status.st_mode):
+        raise RefusedError("it is a link")
+    return _entry_of(os.path.basename(full), status)  # noqa: PTH119 - a Path for each name is slow
+
+
 def _entry_of(name: str, status: os.stat_result) -> Entry:
     if stat.S_ISREG(status.st_mode):
         return Entry(name, "file", status.st_size, status.st_mtime_ns)

@@ -25,6 +25,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from ...tools.assistant.answer_memory import AnswerMemory
 from ..live.engine import Engine
 from ..workspace.roots import UsageError
 from .notifications import ChangeNotifier
@@ -59,6 +60,7 @@ class OpenRoots:
     counts: dict[Path, int] = field(default_factory=dict)
     places: dict[tuple[Path, ...], KeptPlace] = field(default_factory=dict)
     """Of roots with their projects, for as long as all of them are held."""
+    memory: AnswerMemory = field(default_factory=AnswerMemory)
     given_revisions: dict[tuple[str, str | None, str], None] = field(default_factory=dict)
     """(root, run, revision) of what answers said last, run None for all runs of a root."""
     _unsubscribe: dict[Path, Callable[[], None]] = field(default_factory=dict)

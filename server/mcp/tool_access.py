@@ -19,9 +19,10 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
 from ...tools.assistant.access import ActResult, Outcome, RootRuns, ToolRefused, select_run
+from ...tools.assistant.answer_memory import AnswerMemory
 from ...tools.assistant.headers import short_run
 from ...tools.assistant.tools import MOST_WAIT_S
-from ..checks.changed_lines import ChangedLines
+from ..checks.changed_lines import ChangedLines, has_changed_inputs
 from ..checks.check_process import CheckRunError, Event, event_words
 from ..disk.disk_files import DiskFiles
 from ..live.engine import Engine
@@ -85,6 +86,10 @@ class CallAccess:
     label: str | None
     program: str = ""
     progress: Progress = _no_progress
+
+    @property
+    def memory(self) -> AnswerMemory:
+        return self.client.open_roots.memory
 
     async def place(self, root: str, run: str | None = None) -> RootRuns:
         folders = [await self._allowed_folder(root)] if root else self.folders
@@ -189,6 +194,8 @@ class CallAccess:
             await self.progress(number, await messages.get())
 
     async def with_changed_lines(self, run: Evaluation) -> Evaluation:
+        if not has_changed_inputs(run):
+            return run
         return await asyncio.to_thread(ChangedLines(Path(run.root)).evaluation, run)
 
     async def text(self, run: Evaluation, path: str) -> str:

@@ -45,7 +45,7 @@ class WatchPlan:
 
     def invalidate(self, folders: Iterable[str]) -> None:
         """Folders came or went. Unless all that is around them is watched, the plan may be another now."""
-        if self._files.linked_places() or not all(self._is_in_whole(parent(folder)) for folder in folders):
+        if self._files.links.places() or not all(self._is_in_whole(parent(folder)) for folder in folders):
             self._plan = None
 
     def folders(
@@ -69,9 +69,9 @@ class WatchPlan:
         single = {folder for folder in appeared if not self._is_in_whole(folder)} - self._single
         self._single |= single
         differs = self._external != external or self._inputs != inputs
-        if single or self._links_seen != self._files.ways or differs:
+        if single or self._links_seen != self._files.links.ways or differs:
             self._plan = None
-        self._links_seen, self._external, self._inputs = self._files.ways, external, inputs
+        self._links_seen, self._external, self._inputs = self._files.links.ways, external, inputs
         if self._plan is None:
             self._plan = self._work_out()
         return self._plan
@@ -85,7 +85,7 @@ class WatchPlan:
         return True
 
     def _work_out(self) -> dict[Path, bool]:
-        links = self._files.linked_places()
+        links = self._files.links.places()
         # The real folders of the root; a link may lead to nothing, or elsewhere.
         places = [Path(os.path.realpath(self._root / place)) for place in self._whole | links]
         whole = {place for place in places if place.is_dir() and place.is_relative_to(self._root)}

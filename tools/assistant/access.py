@@ -12,6 +12,7 @@ from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
 from ..run_names import NoSuchRun, find_run, name_in_root
+from .answer_memory import AnswerMemory
 from .totals import RootTotals
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class ActResult(NamedTuple):
 
 class Access(Protocol):
     """All that an operation may look at and do. Every method raises ToolRefused for what cannot be."""
+
+    @property
+    def memory(self) -> AnswerMemory:
+        """What earlier answers said of runs."""
+        ...
 
     async def place(self, root: str, run: str | None = None) -> RootRuns:
         """The runs of the root that is named, else of the caller's.

@@ -27,6 +27,7 @@ from .answer import (
     quote,
     size,
 )
+from .answer_memory import AnswerMemory
 from .headers import head_of, head_of_root, progress_words, short_run
 
 if TYPE_CHECKING:
@@ -55,12 +56,19 @@ _MOST_CLONES = 5
 
 
 def status(
-    place: RootRuns, start: int = 0, note: str = "", wanted: str = "", workflows: Sequence[str] = ()
+    place: RootRuns,
+    start: int = 0,
+    note: str = "",
+    wanted: str = "",
+    workflows: Sequence[str] = (),
+    memory: AnswerMemory | None = None,
 ) -> Answer:
     """The runs of a root that the filter `wanted` lets through, the most urgent first.
 
     `note` is something to be said of the root itself; `workflows` are those of which a run can be started.
+    What is said of a run that `memory` has is not made anew.
     """
+    kept = memory or AnswerMemory()
     head, line = head_of_root(place)
     builder = AnswerBuilder(head, line)
     if note:
@@ -70,7 +78,8 @@ def status(
         found = f"{len(names)} of {len(place.runs)} fit {quote(wanted, 80)}"
         builder.put("filtered", found, found)
     shown = ((name, place.runs[name]) for name in islice(names, start, None))
-    builder.fill("runs", (_run(name, e) for name, e in shown), start, len(names))
+    rows = (kept.of(e, "row", name, partial(_run, name, e)) for name, e in shown)
+    builder.fill("runs", rows, start, len(names))
     if not place.runs:
         builder.put("hint", hint := how_to_start(workflows), hint)
     return builder.answer()

@@ -122,7 +122,7 @@ async def run_status(access: Access, asked_for: Status) -> Answer:
         return fleet_status(place, await access.fleet(place), asked_for.start)
     workflows = () if place.runs else await access.workflows(place)
     try:
-        return status(place, asked_for.start, place.note, asked_for.filter, workflows)
+        return status(place, asked_for.start, place.note, asked_for.filter, workflows, memory=access.memory)
     except UnknownState as error:
         raise ToolRefused(f"filter: {plain(str(error), 300)}") from None
 
@@ -152,7 +152,8 @@ async def _next_step_answer(
     ready = [claim.task] if claim else run.suggestion.tasks[:_MOST_TEXTS]
     tasks = [task for task in map(run.plan.task, ready) if task and task.path] if run.plan else []
     texts = {task.id: text for task in tasks if (text := await access.text(run, task.path))}
-    return next_step_of(run, texts=texts, claim=claim, **more)
+    said = {"texts": texts, "claim": claim, **more}
+    return access.memory.of(run, "next step", said, partial(next_step_of, run, **said))
 
 
 def reports_of_task(steps: EvaluationTrace, task: str) -> tuple[Reportable, ...]:
@@ -249,7 +250,7 @@ async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answe
         answer = await _next_step_answer(access, after.runs[name])
         answer = Answer(f"{note}\n{answer.text}"[:TEXT_LIMIT], {"note": note, **answer.data})
     else:
-        answer = status(after, note=note)
+        answer = status(after, note=note, memory=access.memory)
     return answer._replace(data={**answer.data, "changed": changed})
 
 

@@ -109,6 +109,74 @@ def test_a_look_right_in_a_folder_reads_nothing_below_folders_that_are_there(roo
     kept.refresh_right_in(["docs"])
 
 
+def test_a_look_at_names_that_are_as_they_were_opens_nothing(root, monkeypatch):
+    put(root / "there/x", "text")
+    kept = FileCache(root)
+    names = ["there/x", "there", "there/no", "gone"]
+    for path in names:
+        kept.entry(path)
+    monkeypatch.setattr(os, "open", lambda *_, **__: pytest.fail("something was opened"))
+    kept.recheck(names)
+    assert kept.take() == (set(), set())
+
+
+def _file(path: Path) -> None:
+    put(path, "another text")
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _link_to_a_file(path: Path) -> None:
+    path.symlink_to(path.parent.parent / "beside/file")
+
+
+def _link_to_a_folder(path: Path) -> None:
+    path.symlink_to(path.parent.parent / "beside")
+
+
+def _link_out(path: Path) -> None:
+    path.symlink_to("/")
+
+
+def _nothing(_: Path) -> None: ...
+
+
+KINDS = [_file, _folder, _link_to_a_file, _link_to_a_folder, _link_out, _nothing]
+
+
+@pytest.mark.parametrize("before", KINDS)
+@pytest.mark.parametrize("after", KINDS)
+@pytest.mark.parametrize("place", ["f/name", "by-link/name"])
+def test_a_look_at_a_name_sees_whatever_stands_there_now(root, before, after, place):
+    put(root / "beside/file", "text")
+    (root / "f").mkdir()
+    (root / "by-link").symlink_to(root / "f")
+    before(root / "f/name")
+    kept = FileCache(root)
+    kept.entry(place)
+    kept.take()
+    if (root / "f/name").is_dir() and not (root / "f/name").is_symlink():
+        (root / "f/name").rmdir()
+    else:
+        (root / "f/name").unlink(missing_ok=True)
+    after(root / "f/name")
+    kept.recheck([place])
+    assert kept.entry(place) == DiskFiles(root).entry(place)
+
+
+def test_a_look_at_a_name_whose_folder_became_a_link_goes_where_that_leads(root):
+    put(root / "f/name", "text")
+    put(root / "elsewhere/name/x", "text")
+    kept = FileCache(root)
+    kept.entry("f/name")
+    (root / "f").rename(root / "old")
+    (root / "f").symlink_to("elsewhere")
+    kept.recheck(["f/name"])
+    assert kept.entry("f/name") == DiskFiles(root).entry("f/name")
+
+
 def test_a_name_that_is_held_goes_with_its_grace_though_nobody_asks_for_its_file_any_more(tmp_path):
     ms = [0.0]
     (tmp_path / "a").mkdir()
