@@ -19,6 +19,7 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
+from .large_folders import LargeFolders, folder_sign
 from .link_index import LinkIndex
 from .partial_saves import GRACE_MS, PartialSaves, is_gone, is_overwritten, is_passing, monotonic_ms
 from .path_index import PathIndex
@@ -56,6 +57,7 @@ class FileCache:
         self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
         self._tree = PathIndex()
         self.links = LinkIndex(self.root, self._tree)
+        self.large_folders = LargeFolders(self.root)
         self._waiting: list[str] = []
 
     # ---- what evaluations ask
@@ -112,15 +114,16 @@ class FileCache:
                     self._waiting.append(path)
         self._catch_up()
 
-    def recheck(self, keys: Iterable[str]) -> None:
+    def recheck(self, keys: Iterable[str], heard_all: bool = False) -> None:
         """Look again at what these keys are about, as far as times and sizes do not say that it is the same.
 
-        Costs a stat a file and a listing a folder; files saved within `SETTLED_NS` are read again.
+        Costs a stat a file and a listing a folder, a stat a large one with `heard_all`, which says that hints
+        were given for all that was written in place. Files saved within `SETTLED_NS` are read again.
         """
         self.links.look_anew()
         for key in keys:
             if key.endswith("/"):
-                if key[:-1] in self._listings:
+                if not (heard_all and self._has_same_names(key[:-1])) and key[:-1] in self._listings:
                     self._list(key[:-1])
             elif key not in self._seen:
                 if not self._is_as_listed(key):
@@ -162,6 +165,9 @@ class FileCache:
         sign = self._seen[path].sign
         return path in self.links or sign is None or sign != stat_key(self._full(path))
 
+    def _has_same_names(self, folder: str) -> bool:
+        return not self.saves.holds and self.large_folders.has_same_names(folder, self._full(folder))
+
     def _is_as_listed(self, path: str) -> bool:
         """True if a stat shows what the folder of a path says of it; nothing is opened for that."""
         known = self._listings.get(parent(path))
@@ -192,6 +198,7 @@ class FileCache:
             if not self._tree.below(folder):
                 names = self._listings.pop(folder)
                 self.unlisted_folders.pop(folder, None)
+                self.large_folders.drop(folder)
                 for name, entry in names.items():
                     if may_link(entry):
                         self._drop(below(folder, name))
@@ -342,7 +349,9 @@ class FileCache:
         return entry is not None and entry.kind == "file"
 
     def _list(self, folder: str) -> Mapping[str, Entry]:
-        now, problem = listing_at(self.root, folder)
+        sign, settled_ns = folder_sign(self._full(folder)), time_ns() - SETTLED_NS
+        listing = listing_at(self.root, folder)
+        now, problem, _ = listing
         before = self._listings.get(folder)
         if before is not None and not problem:
             now = self._keep_gone_names(folder, before, now)
@@ -351,6 +360,7 @@ class FileCache:
         if problem:
             self.unlisted_folders[folder] = problem
         self.links.note(folder)
+        self.large_folders.note(folder, None if folder in self.links else sign, listing, settled_ns)
         if before is None:
             self._tree.add(folder)
             self._tree.appeared.append(folder)
