@@ -9,7 +9,7 @@ behind it (its names). With `has_grace` what may be half saved counts as before,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 from time import time_ns
@@ -53,6 +53,8 @@ class FileCache:
         self.moved: set[str] = set()
         """Folders that came, went, or became links or ceased to be."""
         self._seen: dict[str, _CachedFile] = {}
+        self._unsettled: set[str] = set()
+        """The files without a sign."""
         self._listings: dict[str, dict[str, Entry]] = {}
         self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
         self._tree = PathIndex()
@@ -114,16 +116,17 @@ class FileCache:
                     self._waiting.append(path)
         self._catch_up()
 
-    def recheck(self, keys: Iterable[str], heard_all: bool = False) -> None:
+    def recheck(self, keys: Collection[str], heard_all: bool = False) -> None:
         """Look again at what these keys are about, as far as times and sizes do not say that it is the same.
 
-        Costs a stat a file and a listing a folder, a stat a large one with `heard_all`, which says that hints
-        were given for all that was written in place. Files saved within `SETTLED_NS` are read again.
+        Costs a stat a file and a listing a folder; files saved within `SETTLED_NS` are read again. With
+        `heard_all`, where hints were given for all that was written in place, a large folder costs one stat,
+        with all files in it.
         """
         self.links.look_anew()
-        for key in keys:
+        for key in set(keys) - self._vouched_keys(keys) if heard_all else keys:
             if key.endswith("/"):
-                if not (heard_all and self._has_same_names(key[:-1])) and key[:-1] in self._listings:
+                if key[:-1] in self._listings:
                     self._list(key[:-1])
             elif key not in self._seen:
                 if not self._is_as_listed(key):
@@ -165,8 +168,13 @@ class FileCache:
         sign = self._seen[path].sign
         return path in self.links or sign is None or sign != stat_key(self._full(path))
 
-    def _has_same_names(self, folder: str) -> bool:
-        return not self.saves.holds and self.large_folders.has_same_names(folder, self._full(folder))
+    def _vouched_keys(self, keys: Iterable[str]) -> Set[str]:
+        """What is known of the large folders that a stat finds with the names that they had."""
+        vouched = set[str]()
+        for folder in self.large_folders.among(keys) if not self.saves.holds else ():
+            if self.large_folders.has_same_names(folder, self._full(folder)):
+                vouched.update((f"{folder}/", *self._tree.below(folder)))
+        return vouched - self._unsettled
 
     def _is_as_listed(self, path: str) -> bool:
         """True if a stat shows what the folder of a path says of it; nothing is opened for that."""
@@ -189,6 +197,7 @@ class FileCache:
         """Keep nothing more of the files at these paths; nobody asks for them any more."""
         for path in paths:
             if self._seen.pop(path, None) is not None:
+                self._unsettled.discard(path)
                 self._texts.drop(path)
                 self._drop(path)
 
@@ -306,7 +315,9 @@ class FileCache:
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
         is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
-        self._seen[path] = _CachedFile(bare, sign if is_settled and not file.problem else None, sign.inode)
+        is_signed = is_settled and not file.problem
+        self._seen[path] = _CachedFile(bare, sign if is_signed else None, sign.inode)
+        (self._unsettled.discard if is_signed else self._unsettled.add)(path)
         if file.text is None:
             self._texts.drop(path)
         else:

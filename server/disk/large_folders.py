@@ -72,6 +72,7 @@ class LargeFolders:
         sign = self._signs.get(folder)
         return sign is not None and sign == folder_sign(full)
 
-    def is_in(self, keys: Iterable[str]) -> bool:
-        """True if one of these keys is about the names of a large folder; they end with a "/"."""
-        return bool(self._signs) and any(key[-1:] == "/" and key[:-1] in self._signs for key in keys)
+    def among(self, keys: Iterable[str]) -> list[str]:
+        """The large folders whose names these keys are about; such a key ends with a "/"."""
+        signs = self._signs
+        return [key[:-1] for key in keys if key[-1:] == "/" and key[:-1] in signs] if signs else []

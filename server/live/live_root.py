@@ -177,7 +177,7 @@ class LiveRoot:
 
     def needs_all_heard(self, run: str) -> bool:
         """True if `look_again` at a run takes long without `heard_all`."""
-        return self._files.large_folders.is_in(self._dependencies.keys_of(run))
+        return bool(self._files.large_folders.among(self._dependencies.keys_of(run)))
 
     def refresh_all_in_parts(self, *, grace: bool = False) -> Refresh:
         """Look again without knowing what changed. Other refreshes may come between the parts."""

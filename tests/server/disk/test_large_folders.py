@@ -42,7 +42,7 @@ def is_listed(cache: FileCache, heard_all: bool = True) -> bool:
 def test_it_is_not_listed_where_all_was_heard_and_a_stat_finds_it_as_it_was(root: Path, many: Path) -> None:
     cache = FileCache(root)
     cache.list("many")
-    assert cache.large_folders.is_in(["many/"]) and not cache.large_folders.is_in(["many", "x/"])
+    assert cache.large_folders.among(["many/", "many", "x/"]) == ["many"]
     assert not is_listed(cache)
     assert is_listed(cache, heard_all=False)
 
@@ -100,6 +100,34 @@ def test_a_hint_tells_what_was_written_in_place(root: Path, many: Path) -> None:
     assert {"many/a", "many/"} <= cache.take()[0]
 
 
+def test_its_files_are_not_looked_at_where_all_was_heard(
+    root: Path, many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = FileCache(root)
+    cache.list("many")
+    assert (cache.read("many/a").text, cache.read("many/none").exists) == ("a", False)
+    with monkeypatch.context() as patched:
+        patched.setattr(cache, "_may_differ", lambda path: pytest.fail(f"{path} was looked at"))
+        cache.recheck({"many/", "many/a", "many/none"}, heard_all=True)
+    (many / "a").write_text("a longer text")
+    cache.recheck({"many/", "many/a"})
+    assert cache.read("many/a").text == "a longer text"
+    put(many / "none", "text")
+    cache.recheck({"many/", "many/none"}, heard_all=True)
+    assert cache.read("many/none").text == "text"
+
+
+def test_a_file_in_it_that_was_read_right_after_its_save_is_read_again(root: Path, many: Path) -> None:
+    later_ns = file_cache.time_ns()
+    os.utime(many / "a", ns=(later_ns, later_ns))
+    cache = FileCache(root)
+    cache.list("many")
+    cache.read("many/a")
+    (many / "a").write_text("b")
+    cache.recheck({"many/", "many/a"}, heard_all=True)
+    assert cache.read("many/a").text == "b"
+
+
 def link_from_elsewhere(many: Path) -> None:
     os.link(many / "a", many.parent / "elsewhere")
 
@@ -120,7 +148,7 @@ def test_one_that_a_watcher_cannot_vouch_for_or_is_small_is_listed_each_time(
     change(many)
     cache = FileCache(root)
     cache.list("many")
-    assert not cache.large_folders.is_in(["many/"])
+    assert not cache.large_folders.among(["many/"])
     assert is_listed(cache) and is_listed(cache)
 
 
@@ -157,11 +185,11 @@ def test_one_that_is_reached_by_a_link_is_listed_each_time(root: Path, many: Pat
     (root / "link").symlink_to(many if way == "link" else root)
     cache = FileCache(root)
     cache.list(way)
-    assert not cache.large_folders.is_in([f"{way}/"])
+    assert not cache.large_folders.among([f"{way}/"])
 
 
 def test_nothing_is_kept_of_one_that_nobody_asks_for(root: Path, many: Path) -> None:
     cache = FileCache(root)
     cache.list("many")
     cache.forget_names(())
-    assert not cache.large_folders.is_in(["many/"])
+    assert not cache.large_folders.among(["many/"])
