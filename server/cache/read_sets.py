@@ -154,7 +154,7 @@ class ReadSetSigner:
             raise NotVouchedFor(f"{path} is not as it was seen")
 
     def _compare_listing(self, folder: str) -> None:
-        now, problem = listing_at(self._files.root, folder)
+        now, problem, _ = listing_at(self._files.root, folder)
         if problem or now != self._files.listing(folder):
             raise NotVouchedFor(f"{folder} is not as it was listed")
         for name, entry in now.items():

@@ -124,9 +124,10 @@ class DiskFiles:
     def list(self, folder: str) -> Mapping[str, Entry]:
         """The names in a folder, sorted; empty when there is none or it cannot be listed."""
         if folder not in self.listings:
-            self.listings[folder], problem = listing_at(self.root, folder)
-            if problem:
-                self.unlisted_folders[folder] = problem
+            listing = listing_at(self.root, folder)
+            self.listings[folder] = listing.names
+            if listing.problem:
+                self.unlisted_folders[folder] = listing.problem
         return self.listings[folder]
 
     def entry(self, path: str) -> Entry | None:
@@ -165,16 +166,26 @@ def file_at(root: str, path: str) -> File:
     return file
 
 
-def listing_at(root: str, folder: str) -> tuple[dict[str, Entry], Problem | None]:
-    """(the names in a folder below a resolved root as they are now, sorted; why it could not be listed)."""
+class Listing(NamedTuple):
+    """The names in a folder, sorted; why it could not be listed; whether one of its files has hard links."""
+
+    names: dict[str, Entry]
+    problem: Problem | None = None
+    has_hard_links: bool = False
+
+
+def listing_at(root: str, folder: str) -> Listing:
+    """A folder below a resolved root as it is now."""
+    if folder and refusal(folder):
+        return Listing({})
     try:
-        names = {} if folder and refusal(folder) else safe_open.list_folder(root, folder)
+        names, has_hard_links = safe_open.list_folder(root, folder)
     except RefusedError as error:
-        return {}, Problem("artifact-unreadable", str(error))
+        return Listing({}, Problem("artifact-unreadable", str(error)))
     except OSError as error:
         known = error.errno in _MISSING
-        return {}, None if known else Problem("artifact-unreadable", _reason(error))
-    return {name: names[name] for name in sorted(names)}, None
+        return Listing({}, None if known else Problem("artifact-unreadable", _reason(error)))
+    return Listing({name: names[name] for name in sorted(names)}, None, has_hard_links)
 
 
 def entry_at(root: str, folder: str, name: str) -> Entry | None:
@@ -184,7 +195,7 @@ def entry_at(root: str, folder: str, name: str) -> Entry | None:
     try:
         return safe_open.look_up(root, folder, name)
     except OSError as error:
-        return None if error.errno in _MISSING else listing_at(root, folder)[0].get(name)
+        return None if error.errno in _MISSING else listing_at(root, folder).names.get(name)
     except RefusedError:
         return None
 

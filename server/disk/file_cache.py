@@ -9,7 +9,7 @@ behind it (its names). With `has_grace` what may be half saved counts as before,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 from time import time_ns
@@ -19,6 +19,7 @@ from ...orchestration.findings import Problem
 from ...orchestration.vfs.files import Entry, File, below, name_in, parent
 from ..lru_cache import LruCache
 from .disk_files import ABSENT, MEBIBYTE, StatKey, entry_at, file_at, listing_at, stat_key, vanished_file
+from .large_folders import LargeFolders, folder_sign
 from .link_index import LinkIndex
 from .partial_saves import GRACE_MS, PartialSaves, is_gone, is_overwritten, is_passing, monotonic_ms
 from .path_index import PathIndex
@@ -52,10 +53,13 @@ class FileCache:
         self.moved: set[str] = set()
         """Folders that came, went, or became links or ceased to be."""
         self._seen: dict[str, _CachedFile] = {}
+        self._unsettled: set[str] = set()
+        """The files without a sign."""
         self._listings: dict[str, dict[str, Entry]] = {}
         self._texts = LruCache[str, File](TEXT_BYTES, lambda file: file.size)
         self._tree = PathIndex()
         self.links = LinkIndex(self.root, self._tree)
+        self.large_folders = LargeFolders(self.root)
         self._waiting: list[str] = []
 
     # ---- what evaluations ask
@@ -112,13 +116,15 @@ class FileCache:
                     self._waiting.append(path)
         self._catch_up()
 
-    def recheck(self, keys: Iterable[str]) -> None:
+    def recheck(self, keys: Collection[str], heard_all: bool = False) -> None:
         """Look again at what these keys are about, as far as times and sizes do not say that it is the same.
 
-        Costs a stat a file and a listing a folder; files saved within `SETTLED_NS` are read again.
+        Costs a stat a file and a listing a folder; files saved within `SETTLED_NS` are read again. With
+        `heard_all`, where hints were given for all that was written in place, a large folder costs one stat,
+        with all files in it.
         """
         self.links.look_anew()
-        for key in keys:
+        for key in set(keys) - self._vouched_keys(keys) if heard_all else keys:
             if key.endswith("/"):
                 if key[:-1] in self._listings:
                     self._list(key[:-1])
@@ -162,6 +168,14 @@ class FileCache:
         sign = self._seen[path].sign
         return path in self.links or sign is None or sign != stat_key(self._full(path))
 
+    def _vouched_keys(self, keys: Iterable[str]) -> Set[str]:
+        """What is known of the large folders that a stat finds with the names that they had."""
+        vouched = set[str]()
+        for folder in self.large_folders.among(keys) if not self.saves.holds else ():
+            if self.large_folders.has_same_names(folder, self._full(folder)):
+                vouched.update((f"{folder}/", *self._tree.below(folder)))
+        return vouched - self._unsettled
+
     def _is_as_listed(self, path: str) -> bool:
         """True if a stat shows what the folder of a path says of it; nothing is opened for that."""
         known = self._listings.get(parent(path))
@@ -183,6 +197,7 @@ class FileCache:
         """Keep nothing more of the files at these paths; nobody asks for them any more."""
         for path in paths:
             if self._seen.pop(path, None) is not None:
+                self._unsettled.discard(path)
                 self._texts.drop(path)
                 self._drop(path)
 
@@ -192,6 +207,7 @@ class FileCache:
             if not self._tree.below(folder):
                 names = self._listings.pop(folder)
                 self.unlisted_folders.pop(folder, None)
+                self.large_folders.drop(folder)
                 for name, entry in names.items():
                     if may_link(entry):
                         self._drop(below(folder, name))
@@ -299,7 +315,9 @@ class FileCache:
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
         is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
-        self._seen[path] = _CachedFile(bare, sign if is_settled and not file.problem else None, sign.inode)
+        is_signed = is_settled and not file.problem
+        self._seen[path] = _CachedFile(bare, sign if is_signed else None, sign.inode)
+        (self._unsettled.discard if is_signed else self._unsettled.add)(path)
         if file.text is None:
             self._texts.drop(path)
         else:
@@ -342,7 +360,9 @@ class FileCache:
         return entry is not None and entry.kind == "file"
 
     def _list(self, folder: str) -> Mapping[str, Entry]:
-        now, problem = listing_at(self.root, folder)
+        sign, settled_ns = folder_sign(self._full(folder)), time_ns() - SETTLED_NS
+        listing = listing_at(self.root, folder)
+        now, problem, _ = listing
         before = self._listings.get(folder)
         if before is not None and not problem:
             now = self._keep_gone_names(folder, before, now)
@@ -351,6 +371,7 @@ class FileCache:
         if problem:
             self.unlisted_folders[folder] = problem
         self.links.note(folder)
+        self.large_folders.note(folder, None if folder in self.links else sign, listing, settled_ns)
         if before is None:
             self._tree.add(folder)
             self._tree.appeared.append(folder)

@@ -18,7 +18,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from ...orchestration.vfs.files import Entry, below
 
@@ -244,11 +244,19 @@ def open_file(root: str, path: str) -> tuple[int, os.stat_result]:
         raise RefusedError("it is a folder, not a file") from error
 
 
-def list_folder(root: str, folder: str) -> dict[str, Entry]:
+class FolderNames(NamedTuple):
+    """The names in a folder, and whether one of its files has a name elsewhere (a hard link)."""
+
+    names: dict[str, Entry]
+    has_hard_links: bool
+
+
+def list_folder(root: str, folder: str) -> FolderNames:
     """The names in a folder. Folders need no further call to the system, files one; a link is resolved."""
 
-    def look(folder: str) -> dict[str, Entry]:
+    def look(folder: str) -> FolderNames:
         names: dict[str, Entry] = {}
+        most_links = 0
         with (
             _enter_folder(root, folder, _LISTED) as (full, descriptor),
             os.scandir(full if descriptor is None else descriptor) as entries,
@@ -261,11 +269,13 @@ def list_folder(root: str, folder: str) -> dict[str, Entry]:
                     elif entry.is_dir(follow_symlinks=False):
                         names[name] = Entry(name, "folder")
                     else:
-                        names[name] = _entry_of(name, entry.stat(follow_symlinks=False))
+                        status = entry.stat(follow_symlinks=False)
+                        most_links = max(most_links, status.st_nlink)
+                        names[name] = _entry_of(name, status)
                 except OSError:
                     # It vanished or is out of reach; the name was there, and read() says more.
                     names[name] = Entry(name, "other")
-        return names
+        return FolderNames(names, most_links > 1)
 
     return _through_links(root, folder, look)
 

@@ -147,12 +147,12 @@ class CachedRuns:
         self.has_changes = self._written != candidates.keys()
 
     @cached_property
-    def _is_trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """True if stat can vouch for what lies in the root."""
         return is_trusted(self._files.root)
 
     def _read(self, key: str, now: str) -> tuple[CacheHeader, memoryview]:
-        if self._path is None or not self._is_trusted:
+        if self._path is None or not self.is_trusted:
             raise FileNotFoundError
         return read_file(self._path, self._files.root, _whole_key(key), now)
 
@@ -212,7 +212,7 @@ class CachedRuns:
         The fields of its evaluation that boards do not show are let go, and made of the row when somebody
         asks for them. Raises NotVouchedFor, NotEncodable.
         """
-        if not self._is_trusted:
+        if not self.is_trusted:
             raise NotVouchedFor(f"the file system of {self._files.root} keeps its times elsewhere")
         outside = outside_keys(run, keys)
         row = self._row(run, candidate, keys, dict.fromkeys(outside, ""))
@@ -292,7 +292,7 @@ class CachedRuns:
 
         Left out are runs that are not ready, and those that stat could not vouch for. Raises OSError.
         """
-        if self._path is None or not self._is_trusted:
+        if self._path is None or not self.is_trusted:
             self.has_changes = False
             return
         self._judged, self.has_changes = set(), False

@@ -62,6 +62,10 @@ class DependencyIndex:
         """The keys that a dependant read; () for one that is not known."""
         return self._keys.get(dependant, ())
 
+    def keys_of_all(self, dependants: Iterable[str]) -> set[str]:
+        """The keys that any of some dependants read."""
+        return set(chain.from_iterable(map(self.keys_of, dependants)))
+
     def keys(self) -> Iterable[str]:
         """All keys that somebody depends on."""
         return self._dependants.keys()
@@ -137,12 +141,7 @@ class Holds:
         self._files.end_holds(self._files.saves.over())
         self.dependants()
         since = self._now_ms() - MAX_HOLD_MS
-        keys = {
-            key
-            for each, at in self._since_ms.items()
-            if at <= since
-            for key in self._dependencies.keys_of(each)
-        }
+        keys = self._dependencies.keys_of_all(each for each, at in self._since_ms.items() if at <= since)
         self._files.end_holds(self._files.saves.paths_in(keys))
 
     def wait_ms(self) -> float:

@@ -157,25 +157,27 @@ class LiveRoot:
         return self._recompute()
 
     def look_again(self, run: str | None = None, heard_all: bool = False) -> RootChange | None:
-        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and for new ones where
-        not all changes were heard of (thousands of names take long).
+        """Look again by stat at what a run depends on; without one at `RECENT_RUNS`, and for new ones.
 
+        With `heard_all`, where hints were given for all that was written, no thousands of names are listed.
         None when nothing differs. With grace: whoever asks is answered when the run is not `held` any more.
         """
         self._files.has_grace = True
         runs = {run} if run in self._candidates else set([*self._examiner.parsed][-RECENT_RUNS:])
         names = () if run in runs or heard_all else (_CANDIDATES,)
-        keys = {
-            key for each in (_LIBRARY, _CONFIG, *names, *runs) for key in self._dependencies.keys_of(each)
-        }
+        keys = self._dependencies.keys_of_all((_LIBRARY, _CONFIG, *names, *runs))
         way = run if run and run in runs else ""
         while way:
             keys.add(way)
             way = parent(way)
         self.checks.ask_again()
-        self._files.recheck(keys)
+        self._files.recheck(keys, heard_all and self._cached.is_trusted)
         self._mark_due(self._cached.differing_runs(runs))
         return self._recompute()
+
+    def needs_all_heard(self, run: str) -> bool:
+        """True if `look_again` at a run takes long without `heard_all`."""
+        return bool(self._files.large_folders.among(self._dependencies.keys_of(run)))
 
     def refresh_all_in_parts(self, *, grace: bool = False) -> Refresh:
         """Look again without knowing what changed. Other refreshes may come between the parts."""
@@ -236,8 +238,7 @@ class LiveRoot:
     def evaluate_unsaved(self, texts: Mapping[str, str]) -> Mapping[str, Evaluation]:
         """The runs that read any of these unsaved texts (root-relative path to text), evaluated on them.
 
-        A text that is what the file holds is saved, however the editor came by it. Revisions end in
-        "+unsaved".
+        A text that is what the file holds is saved, however the editor came by it. Revisions get "+unsaved".
         """
         overlay: dict[str, str] = {}
         for run in [run for path in texts for run in self._cached.holding(path)]:
@@ -423,7 +424,7 @@ class LiveRoot:
         lookers = (_LIBRARY, _CONFIG, _CANDIDATES)
         if not self.version or not dependants.isdisjoint(lookers):
             unlisted = self._files.unlisted_folders.items()
-            used = {key for each in lookers if unlisted for key in self._dependencies.keys_of(each)}
+            used = self._dependencies.keys_of_all(lookers if unlisted else ())
             problems = (finding(problem, folder) for folder, problem in unlisted if f"{folder}/" in used)
             self._reported.replace(_CANDIDATES, problems)
         self._mark_due(dependants)

@@ -206,15 +206,15 @@ class Worker(threading.Thread):
         """Look again, before a question about a run or all of them is answered (`LiveRoot.look_again`).
 
         `result` is set once no run that is asked about stands as before; it is True where all is known that
-        was written before in any run. Raises UsageError when the root is
-        not open.
+        was written before in any run. Raises UsageError when the root is not open.
         """
         root = self.open_root(path)
         if self._rests(root):
             root.questions.append(lambda: self._answer(path, run, result))
             return
         has_all = False
-        if run is None or root.live.checks.are_declared:  # what checks read is not looked at by stat
+        # What checks read is not looked at by stat.
+        if run is None or root.live.checks.are_declared or root.live.needs_all_heard(run):
             has_all = self._watcher is not None and self._watcher.catch_up()
             self._take_hints()
             has_all = has_all and not (root.has_missed_changes or root.refresh or self._watch_condition())

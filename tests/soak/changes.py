@@ -10,12 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tests.server.live.changes import Change, random_change
+from tests.server.live.changes import RUNS, Change, random_change
 from tests.server.live.followed_root import FAULTS, CachedRoot
 
 CHANGES_A_ROOT = 500
 AT_ONCE = (1, 1, 2, 3, 5, 8, 20, 50)
 """So many changes are seen together."""
+ASKED = (0, 0, 1, 5)
+"""After a batch that was told so many questions are asked."""
 SHARE_COMPARED = 0.25
 """Of so many batches, the rest are compared together with those behind them."""
 
@@ -67,6 +69,8 @@ def _show(root: CachedRoot, batch: list[Change], choose: random.Random) -> None:
         root.look()
     else:
         root.tell(paths, grace=way == "hold")
+        for run in choose.sample((None, *RUNS), choose.choice(ASKED)):
+            root.ask(run)
 
 
 def _age(root: CachedRoot, choose: random.Random) -> None:

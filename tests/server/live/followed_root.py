@@ -13,7 +13,7 @@ import pytest
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.cache import read_sets
 from phasekeeper.server.cache.cache_file import CacheFault
-from phasekeeper.server.disk import file_cache
+from phasekeeper.server.disk import file_cache, large_folders
 from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.live import cached_live_root
 from phasekeeper.server.live.cached_live_root import CachedLiveRoot
@@ -63,6 +63,10 @@ class FollowedRoot:
         """Look at everything without a hint."""
         self.follow(run_to_end(self.live.refresh_all_in_parts()))
 
+    def ask(self, run: str | None) -> None:
+        """Look again before a question about a run or all of them, as one does who heard of all changes."""
+        self.follow(self.live.look_again(run, heard_all=True))
+
     def rest(self) -> None:
         """Let the grace of all that is held end."""
         # What is read for the first time because a grace is over may be held itself.
@@ -110,6 +114,7 @@ class PackedRoot(FollowedRoot):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Ticks(self.changes.root.parent / "ticks")
+        self.patch.setattr(large_folders, "LARGE_FOLDER", 2)
         for module in (file_cache, read_sets):
             self.patch.setattr(module, "SETTLED_NS", 0)
             self.patch.setattr(module, "time_ns", self.clock.now_ns)

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import threading
 
 import pytest
+from phasekeeper.server.disk import safe_open
 from phasekeeper.server.live import engine as engines
 from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.watch.watcher import Watcher
 
 from tests.roots import TASKS, put, task
 from tests.server.watch.test_watcher import watching
+
+OWN = """\
+workflow: own
+runs: {at: [own/*], marker: {file: state.json, has: [phase]}}
+state: {file: state.json}
+artifacts: {review: {paths: [review/*.json], kind: json, require: {ok: bool}}}
+phase: state.phase
+phases:
+  planning: {produces: [review], rules: [{when: review.ok == true, to: done}]}
+  done: {terminal: complete}
+"""
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only inotify tells of changes in their order")
 
@@ -106,6 +119,39 @@ def test_names_are_not_listed_where_all_was_heard(root, monkeypatch):
 
     asyncio.run(asyncio.wait_for(work(), 60))
     assert looked == [True, False]
+
+
+@linux
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_large_folder_of_a_run_is_listed_only_where_not_all_may_be_heard(root, monkeypatch, is_trusted):
+    monkeypatch.setattr("phasekeeper.server.disk.large_folders.LARGE_FOLDER", 1)
+    monkeypatch.setattr("phasekeeper.server.disk.file_cache.SETTLED_NS", -(10**12))
+    monkeypatch.setattr("phasekeeper.server.live.cached_runs.is_trusted", lambda root: is_trusted)
+    put(root / ".phasekeeper/workflows/own.yaml", OWN)
+    put(root / "own/one/state.json", {"phase": "planning"})
+    review = put(root / "own/one/review/first.json", {"ok": True})
+    listed: list[str] = []
+    whole = safe_open.list_folder
+    monkeypatch.setattr(
+        safe_open, "list_folder", lambda of, folder: (listed.append(folder), whole(of, folder))[1]
+    )
+
+    async def work() -> None:
+        engine = engines.Engine(asyncio.get_running_loop())
+        try:
+            await engine.open(root)
+            for number in range(20):
+                listed.clear()
+                with review.open("r+") as file:
+                    file.write(json.dumps({"ok": number % 2 == 0}).ljust(20))
+                await engine.look_again(root, "own/one")
+                suggestion = engine.board(root).runs["own/one"].suggestion
+                assert (suggestion.suggested_next == "done") is (number % 2 == 0)
+                assert bool(listed) is not is_trusted
+        finally:
+            await engine.stop()
+
+    asyncio.run(asyncio.wait_for(work(), 60))
 
 
 @linux

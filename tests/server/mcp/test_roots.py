@@ -11,7 +11,6 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
-from phasekeeper.orchestration.vfs.files import Entry
 from phasekeeper.server.disk import safe_open
 from phasekeeper.server.mcp import client as clients
 from phasekeeper.server.mcp.client import ClientSession
@@ -301,7 +300,7 @@ async def test_runs_that_are_missing_because_a_folder_cannot_be_listed_are_not_s
     task(root, "T1")
     listed = safe_open.list_folder
 
-    def list_folder(of: str, folder: str) -> dict[str, Entry]:
+    def list_folder(of: str, folder: str) -> safe_open.FolderNames:
         if folder == TASKS:
             raise OSError(errno.EMFILE, "Too many open files")
         return listed(of, folder)

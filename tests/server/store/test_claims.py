@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.journal.journal import read_claims
-from phasekeeper.server.store.claims import MAX_LOG_BYTES, check_claim, claim, release
+from phasekeeper.server.store import claims
+from phasekeeper.server.store.claims import (
+    MAX_LOG_BYTES,
+    check_claim,
+    claim,
+    note_unfenced,
+    read_unfenced,
+    release,
+)
 from phasekeeper.server.store.commit import Conflict, LockedRun, Writes, commit
+from phasekeeper.server.store.folder import StoreError
 from phasekeeper.server.store.lock import Clock, timestamp
 
 RUN = "tasks/T1"
@@ -136,3 +145,23 @@ def test_a_long_log_is_begun_anew_and_numbers_go_on(root: Path) -> None:
 def test_a_claim_needs_a_task_an_actor_and_an_end(root: Path, task: str, actor: str, ttl_s: float) -> None:
     with pytest.raises(ValueError, match="a claim needs"):
         claim(root, RUN, task, actor, ttl_s, "token")
+
+
+def test_where_nobody_ever_claimed_anything_no_file_is_opened(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = list[str]()
+    read_file = claims.read_file
+    monkeypatch.setattr(claims, "read_file", lambda at, path: (opened.append(path), read_file(at, path))[1])
+    assert read_unfenced(root, RUN) == read_unfenced(root, "tasks/none") == ()
+    assert opened == []
+    note_unfenced(root, RUN, "03", "ann", "ok")
+    assert [each.task for each in read_unfenced(root, RUN)] == ["03"]
+    assert opened == [LOG]
+
+
+def test_a_log_that_is_a_link_is_no_log(root: Path) -> None:
+    (root / LOG).parent.mkdir()
+    (root / LOG).symlink_to(root / "nothing")
+    with pytest.raises(StoreError):
+        read_unfenced(root, RUN)
