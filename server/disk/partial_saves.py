@@ -82,7 +82,7 @@ class PartialSaves:
         known = self._holds.get(path)
         if known is None and len(self._holds) >= MAX_HOLDS:
             return False
-        state = f"{now.exists}{now.digest}{now.size}"
+        state = f"{is_gone(now)}{now.digest}{now.size}"
         if known is None or known.state != state:
             before = known.before if known else before
             self._holds[path] = Hold(before, state, self._now_ms() + GRACE_MS, is_gone(now))

@@ -196,6 +196,31 @@ def test_a_name_that_is_held_goes_with_its_grace_though_nobody_asks_for_its_file
     assert cache.take()[0] == {"a/x.md", "a/"}
 
 
+def _link_nowhere(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, _link_nowhere])
+def test_a_name_of_any_kind_that_was_read_as_a_file_goes_with_its_grace(root, kind):
+    ms = [0.0]
+    put(root / "beside/file", "text")
+    (root / "f").mkdir()
+    kind(root / "f/name")
+    cache = FileCache(root, lambda: ms[0])
+    cache.has_grace = True
+    cache.list("f")
+    cache.read("f/name")
+    if (root / "f/name").is_dir() and not (root / "f/name").is_symlink():
+        (root / "f/name").rmdir()
+    else:
+        (root / "f/name").unlink(missing_ok=True)
+    cache.refresh(["f/name"])
+    ms[0] += GRACE_MS
+    cache.end_holds(cache.saves.over())
+    assert [*cache.list("f")] == []
+    assert not cache.read("f/name").exists
+
+
 class SavedBeside:
     """A file that is saved beside itself and then over itself, as by `sed -i`, told or not at each step."""
 
