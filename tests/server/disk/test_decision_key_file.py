@@ -49,6 +49,21 @@ def test_the_one_who_comes_second_takes_the_first_ones_key(monkeypatch: pytest.M
     assert len(list(decide.key_path().parent.iterdir())) == 1
 
 
+def test_a_key_that_comes_right_behind_the_first_look_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, load = decide.key_path(), decide.load_key
+
+    def load_before() -> decide.DecisionKey:
+        found = load()
+        if not path.exists():
+            path.parent.mkdir(parents=True)
+            path.write_bytes(b"f" * 32)
+            path.chmod(0o600)
+        return found
+
+    monkeypatch.setattr(decide, "load_key", load_before)
+    assert decide.make_key().secret == b"f" * 32
+
+
 def test_a_key_that_others_can_read_is_refused_and_left_alone() -> None:
     path = decide.key_path()
     path.parent.mkdir(parents=True)
