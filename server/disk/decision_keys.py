@@ -173,7 +173,7 @@ def read_private(path: Path, most: int) -> DecisionKey:
 
 def _make_key(path: Path, content: bytes, load: Callable[[], DecisionKey]) -> DecisionKey:
     """The key that `load` finds; where there is nothing at `path` that gets `content` before."""
-    # Another process may make it at this moment: what was there before is not replaced, what comes then is loaded.
+    # Another process may make it at this moment: what was there is not replaced, what comes then is loaded.
     was_there = os.path.lexists(path)
     key = load()
     if key.secret is not None or was_there:

@@ -338,7 +338,7 @@ class FileCache:
         One that was not read before is only noted, if it was saved this moment.
         """
         hold = self.saves.holds.get(path)
-        if hold and hold.is_gone and is_gone(now) and self._listed(path):
+        if hold and hold.is_gone and is_gone(now) and self._listed_entry(path):
             return hold.before is not None  # Its folder names it until the grace is over.
         before = hold.before if hold else self._last_read(path)
         is_fresh = before or hold or abs(time_ns() - sign.ctime_ns) < GRACE_MS * 1_000_000
@@ -355,11 +355,11 @@ class FileCache:
         """A file as it was last read, with its text if that is at hand."""
         return self._texts.get(path) or self.file(path)
 
-    def _listed(self, path: str) -> Entry | None:
+    def _listed_entry(self, path: str) -> Entry | None:
         return self._listings.get(parent(path), {}).get(name_in(path))
 
     def _is_listed_file(self, path: str) -> bool:
-        entry = self._listed(path)
+        entry = self._listed_entry(path)
         return entry is not None and entry.kind == "file"
 
     def _list(self, folder: str) -> Mapping[str, Entry]:
