@@ -46,6 +46,11 @@ class EvaluationTrace(NamedTuple):
     decision: Decision
     violations: GateViolations = GateViolations()
 
+    def judges(self, step: str) -> bool:
+        """True for a phase whose report judges the work of others."""
+        phase = self.facts.workflow.phases.get(step)
+        return phase is not None and bool(phase.judges)
+
 
 class Permission(NamedTuple):
     """`gate` is the one that forbids the step, if a gate does."""

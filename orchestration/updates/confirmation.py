@@ -15,7 +15,7 @@ from ..definition.names import PROPOSED
 from ..evaluation.questions import MOST_SIGNED
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
-from ..journal.journal import files_of
+from ..journal.journal import Claim, files_of
 from ..result.values import Evaluation, QuestionState
 from ..snapshot.snapshot import DEFINITION, STATE
 from ..snapshot.state_ratchets import loosened_values
@@ -196,3 +196,11 @@ def _afterwards(evaluation: Evaluation) -> str:
     step = evaluation.suggestion
     onward = f", next {step.suggested_next}" if step.suggested_next else ""
     return f"afterwards: {evaluation.status} in {evaluation.current_phase}{onward}: {step.reason}"
+
+
+def release_lines(claimed: Claim) -> list[str]:
+    """What a person has to read before somebody's claim is ended."""
+    return [
+        f"{claimed.task} is claimed by {claimed.actor} until {claimed.until}, and its token is not given",
+        "released, it is free: whoever works on it has no claim any more",
+    ]

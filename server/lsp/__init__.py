@@ -35,7 +35,9 @@ that was told last its member, status, phase, done, total and at. A CLONE is a `
 `root` where it is one of the client's.
 Requests that write; refused (-32803, with the reason) unless the connection is trusted:
     phasekeeper/report   {root, run, step, outcome, tasks?, stage?, summary?, next?, failed?, manual?, data?}
-    phasekeeper/claim    {root, run, task, who}        phasekeeper/release likewise
+    phasekeeper/claim    {root, run, task, who}
+    phasekeeper/release  {root, run, task, confirmed?}; {recorded: "", confirm: lines} where a person has to
+                         confirm that somebody else's claim ends
     phasekeeper/start    {root, workflow, name, title}
     phasekeeper/redo     {root, run, phase, reason}
     phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, complete?, reason,

@@ -145,7 +145,7 @@ def apply_command(
         except RecordedRefusal as refusal:
             refusals[:] = [refusal]
             return Writes(refusal.records)
-        if fence:
+        if fence and not trace.judges(wanted.step):
             # Last, when nothing else stands in the way: from here on the tasks are nobody else's.
             fence.begin(trace, wanted)
         return Writes(proposal.records, proposal.edits)
@@ -356,9 +356,10 @@ def _fleet(workspace: Workspace, run: str) -> FleetClaims | None:
 
 
 def _check_claims(locked: LockedRun, trace: EvaluationTrace, wanted: Command, held: HeldClaims) -> None:
-    """A report of a task that somebody claimed is that one's to make, with the claim's token."""
-    plan = trace.facts.snapshot.plan
-    named = (resolve(plan, name) for name in wanted.tasks) if plan and wanted.kind == "report" else ()
+    """A report of a task that somebody claimed is that one's to make, with the claim's token. Who judges it
+    needs none."""
+    plan, is_of_work = trace.facts.snapshot.plan, wanted.kind == "report" and not trace.judges(wanted.step)
+    named = (resolve(plan, name) for name in wanted.tasks) if plan and is_of_work else ()
     tasks = [task for task in named if task]
     if held.named and not tasks:
         raise CommandRefused("a token belongs to a claimed task, and the report names none")

@@ -275,7 +275,11 @@ export interface Requests {
   "phasekeeper/page": [RunName, RunPage | null];
   "phasekeeper/report": [RunName & Report, Written];
   "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
-  "phasekeeper/release": [RunName & { task: string; who: string }, Written];
+  /** With lines to be confirmed, where the claim is somebody else's: then nothing was written. */
+  "phasekeeper/release": [
+    RunName & { task: string; confirmed?: true },
+    Partial<Written> & { confirm?: readonly string[] },
+  ];
   "phasekeeper/start": [{ root: string; workflow: string; name: string; title: string }, Written];
   "phasekeeper/redo": [RunName & { phase: string; reason: string }, Written];
   "phasekeeper/prepareDecision": [RunName & Decision, PreparedDecision];

@@ -16,6 +16,7 @@ from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import RunStatus
 from ....orchestration.updates.commands import AlreadyDone, Command
+from ....orchestration.updates.confirmation import release_lines
 from ....tools.report_words import report_words
 from ....tools.run_names import awaits_person
 from ...disk.git import actor
@@ -218,10 +219,9 @@ def release(options: Namespace) -> PreparedWrite:
         raise NoServerAnswer
     run = select_runs(options).runs[0]
     if not options.token:
-        task, claimed = apply.claimed_task(run.workspace, run.match.run, options.task)
+        _, claimed = apply.claimed_task(run.workspace, run.match.run, options.task)
         if claimed:
-            said = f"{task} is claimed by {claimed.actor} until {claimed.until}, and its token is not given"
-            confirm([said, "released, it is free: whoever works on it has no claim any more"], run.name)
+            confirm(release_lines(claimed), run.name)
 
     def carry_out() -> int:
         task, ended = apply.release(run.workspace, run.match.run, options.task, options.token or None)

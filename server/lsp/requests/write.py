@@ -15,6 +15,7 @@ from typing import Any
 from ....orchestration.result.values import Evaluation
 from ....orchestration.sanitize import plain
 from ....orchestration.updates.commands import Command, CommandRefused
+from ....orchestration.updates.confirmation import release_lines
 from ....tools.assistant.questions import DIALOG
 from ....tools.report_words import report_words
 from ...disk.git import actor
@@ -115,16 +116,22 @@ async def claim(connection: Connection, view: RootView, params: Parameters) -> A
 
 
 async def release(connection: Connection, view: RootView, params: Parameters) -> Answer:
+    """End a claim that was made here; somebody else's once a person has `confirmed` it, whom a client with a
+    dialog of its own gets the lines for."""
     run, task = (_required(params, name) for name in ("run", "task"))
     view.run_on_disk(run)
     workspace = Workspace(view.root)
-    name, _ = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
+    name, claimed = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
     _, token = connection.claims.get((view.root, run, name), ("", ""))
+    is_confirmed = params.get("confirmed") is True and connection.may_decide
     try:
         name, was_claimed = await connection.engine.write(
-            view.root, run, apply.release, workspace, run, name, token
+            view.root, run, apply.release, workspace, run, name, None if is_confirmed else token
         )
     except StoreError as error:
+        if claimed and connection.may_decide:
+            lines = release_lines(claimed)
+            return {"recorded": "", "confirm": [plain(line, DIALOG) for line in lines]}
         words = shlex.join(["phasekeeper", "release", run, name, "--root", str(view.root)])
         raise CommandRefused(f"{error}. A person releases it on a terminal: {words}") from None
     connection.claims.pop((view.root, run, name), None)

@@ -165,6 +165,17 @@ def test_a_claimed_task_is_reported_by_nobody_else(root: Path) -> None:
     assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
 
 
+def test_who_judges_a_claimed_task_needs_no_claim_on_it(root: Path) -> None:
+    judging = "mend: {judges: [do], tasks: \"tasks({'done': false})\", outcomes: [ok], rules: ["
+    put(root / ".phasekeeper/workflows/planned.yaml", DEFINITION.replace("mend: {rules: [", judging))
+    claim(root, RUN, "f-01", "ann", 3600, "hers")
+    apply_command(Workspace(root), RUN, report("error", "02", actor="bob"))
+    apply_command(
+        Workspace(root), RUN, Command("report", "mend", "ok", tasks=("01",), actor="cy", message="m")
+    )
+    assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
+
+
 def test_the_token_of_a_claim_is_asked_again_when_its_task_is_reported(root: Path) -> None:
     first = claim(root, RUN, "f-01", "ann", 3600, "hers")
     second = claim(root, RUN, "f-01", "ann", 3600, "hers")

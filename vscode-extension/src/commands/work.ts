@@ -157,25 +157,33 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
   await showOutcome(`${named} claimed by ${who}`, claimAll());
 }
 
+/** Give a task back; somebody else's claim once the person has read what that means. */
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
   const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
   if (!chosen) return;
-  const { run, task, who } = chosen;
-  const request = session.client.request("phasekeeper/release", { ...nameOf(run), task, who });
-  await showOutcome(`${task} given back`, request);
+  const named = { ...nameOf(chosen.run), task: chosen.task };
+  const request = session.client.request("phasekeeper/release", named).then(async ({ confirm }) => {
+    if (!confirm) return true;
+    const detail = confirm.map((line) => escapeLabel(line, 600)).join("\n");
+    const message = `Release ${escapeLabel(chosen.task)}?`;
+    const pressed = await vscode.window.showWarningMessage(message, { modal: true, detail }, "Release");
+    if (pressed) await session.client.request("phasekeeper/release", { ...named, confirmed: true });
+    return pressed !== undefined;
+  });
+  if (await request.catch(() => true)) await showOutcome(`${chosen.task} given back`, request);
 }
 
-const isClaimed = (task: Task): boolean => task.state === "claimed";
+const isClaimed = (task: Task): boolean => task.claimedBy !== null;
 
 async function chooseTask(
   session: Session,
   subject: Partial<Subject>,
   title: string,
   fits: (task: Task, run: Summary) => boolean,
-): Promise<{ run: Summary; task: string; who: string } | undefined> {
+): Promise<{ run: Summary; task: string } | undefined> {
   const run = await chooseRun(session, subject, title);
   if (!run) return undefined;
-  if (subject.task) return { run, task: subject.task, who: subject.who ?? "" };
+  if (subject.task) return { run, task: subject.task };
   const evaluation = await session.evaluations.get(run);
   const tasks = (evaluation?.plan?.stages ?? []).flatMap((stage) => stage.tasks).filter((task) => fits(task, run));
   const items = tasks.map((task) => ({
@@ -185,5 +193,5 @@ async function chooseTask(
     value: task,
   }));
   const picked = await choose(items, "Which task?", "There is no such task in this run.");
-  return picked && { run, task: picked.id, who: picked.claimedBy ?? "" };
+  return picked && { run, task: picked.id };
 }

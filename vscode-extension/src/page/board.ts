@@ -134,12 +134,13 @@ function taskElement(
         .join(" · "),
     ),
     task.claimedBy &&
+      task.state !== "done" &&
       element(
         "p.fact.claim",
         {},
         icon("person"),
         `${task.claimedBy} has it`,
-        task.claimedUntil && timeElement(task.claimedUntil, " until "),
+        task.claimedUntil && timeElement(task.claimedUntil, ", ends "),
       ),
     task.failedBy && failureElement(task.failedBy, context),
     task.blockedBy.length > 0 && element("p.fact", {}, `Waits for ${task.blockedBy.join(", ")}`),

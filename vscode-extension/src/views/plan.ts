@@ -56,14 +56,19 @@ const TASK: Record<Task["state"], { label: string; icon: Icon }> = {
   skipped: { label: "skipped", icon: icon("debug-step-over", FAINT) },
 };
 
-/** How a task stands, and who works on it or what blocks it. */
+/** How a task stands, and who has claimed it or what blocks it. */
 export function taskLabel(task: Task): string {
-  const failed = task.failedBy ? `failed: ${oneLine(task.failedBy.expression.replace(/^report /, ""))}` : "";
-  if (task.state === "claimed" && task.claimedBy)
-    return [`claimed by ${oneLine(task.claimedBy)}`, failed].filter(Boolean).join(" · ");
-  if (task.state === "reported" && task.claimedBy)
-    return `${TASK.reported.label} · claimed by ${oneLine(task.claimedBy)}`;
-  if (failed) return failed;
+  const claim = task.claimedBy && task.state !== "done" ? `claimed by ${oneLine(task.claimedBy)}` : "";
+  // That it is claimed is said by whom.
+  const parts = task.state === "claimed" && claim ? [claim, failureOf(task)] : [stateOf(task), claim];
+  return parts.filter(Boolean).join(" · ");
+}
+
+const failureOf = ({ failedBy }: Task): string =>
+  failedBy ? `failed: ${oneLine(failedBy.expression.replace(/^report /, ""))}` : "";
+
+function stateOf(task: Task): string {
+  if (task.failedBy) return failureOf(task);
   if (task.state === "blocked" && task.blockedBy.length) return `blocked by ${oneLine(task.blockedBy.join(", "))}`;
   return TASK[task.state].label;
 }

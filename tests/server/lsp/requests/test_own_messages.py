@@ -26,6 +26,7 @@ from tests.server.lsp.client import Client, ErrorResponse, client_of, engine_of,
 from tests.tools.fixes.test_fixes import plan
 
 OURS = {"trusted": True, "phasekeeper": {"client": "vscode", "decides": True}}
+NO_DIALOG = {"trusted": True, "phasekeeper": {"client": "vscode"}}
 RUN = f"{TASKS}/T1"
 
 
@@ -347,12 +348,30 @@ def test_a_claim_that_another_made_is_released_by_a_person_on_a_terminal(root):
     apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 60)
 
     async def work(client: Client) -> None:
-        await client.initialize(root, **OURS)
+        await client.initialize(root, **NO_DIALOG)
         await client.ready(root)
-        here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02", "who": "ada"}
+        here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02", "confirmed": True}
         said = await refusal(client, "phasekeeper/release", here)
         assert "shop-02 is claimed by ada" in said
         assert "on a terminal: phasekeeper release .orchestrator/tasks/shop shop-02" in said
+
+    run_with(work)
+
+
+def test_a_person_confirms_in_the_clients_dialog_that_a_claim_of_another_ends(root):
+    plan(root)
+    apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 60)
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02"}
+        asked = await client.request("phasekeeper/release", here)
+        assert asked["recorded"] == "" and asked["confirm"][0].startswith("shop-02 is claimed by ada until ")
+        whole = await client.request("phasekeeper/run", here)
+        assert [each["actor"] for each in whole["claims"]] == ["ada"]
+        released = await client.request("phasekeeper/release", {**here, "confirmed": True})
+        assert released["recorded"] == "shop-02 is released"
 
     run_with(work)
 
