@@ -166,7 +166,12 @@ class FileCache:
 
     def _may_differ(self, path: str) -> bool:
         sign = self._seen[path].sign
-        return path in self.links or sign is None or sign != stat_key(self._full(path))
+        if path in self.links or sign is None:
+            return True
+        if sign == ABSENT:
+            # A link that leads to nothing is not absent.
+            return os.path.lexists(self._full(path))
+        return sign != stat_key(self._full(path))
 
     def _vouched_keys(self, keys: Iterable[str]) -> Set[str]:
         """What is known of the large folders that a stat finds with the names that they had."""
