@@ -268,7 +268,7 @@ class Changes:
     def copy(self, place: str, to: str) -> list[Path]:
         path, target = self.at(place), self.at(to)
         # By a link, too, a folder would be copied into itself, on and on.
-        if not path.is_dir() or target.exists() or target.resolve().is_relative_to(path.resolve()):
+        if not path.is_dir() or target.exists() or _content(target).is_relative_to(_content(path)):
             return []
         if not self._make_folder(target.parent):
             return []
