@@ -12,7 +12,7 @@ from phasekeeper.server.disk.file_cache import FileCache
 from phasekeeper.server.disk.partial_saves import GRACE_MS
 from phasekeeper.server.disk.safe_open import links_on
 
-from tests.roots import put, run_to_end
+from tests.roots import put
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_link_to_nothing_in_the_place_of_no_file_is_seen_though_nobody_told(ro
     if is_asked:
         kept.recheck(["f/x"])
     else:
-        run_to_end(kept.rescanning())
+        list(kept.rescanning())
     assert kept.take()[0] == {"f/x"}
     assert kept.read("f/x") == DiskFiles(root).read("f/x")
     assert kept.read("f/x").problem
