@@ -103,7 +103,8 @@ def test_of_a_packed_run_of_many_files_folders_alone_are_looked_at_where_all_was
     before = live.runs[T1]
     review.write_text('{"ok": false}')
     assert live.look_again(T1, heard_all=True) is None
-    assert live.refresh_paths([review]).changed[T1] != before
+    live.refresh_paths([review])
+    assert live.runs[T1] != before
     live = packed(starts)
     live.look_again(T1)
     (starts.root / T1 / "state.json").unlink()
@@ -118,7 +119,9 @@ def test_a_packed_run_with_a_hard_link_is_looked_at_whole(starts, monkeypatch):
     live.look_again(T1)
     assert not live.needs_all_heard(T1)
     (starts.root / "elsewhere").write_text('{"ok": false}')
-    assert T1 in live.look_again(T1, heard_all=True).changed
+    before = live.runs[T1]
+    live.look_again(T1, heard_all=True)
+    assert live.runs[T1] != before
 
 
 def test_a_run_whose_files_were_saved_this_moment_is_packed_once_they_are_settled(starts, monkeypatch):
