@@ -79,6 +79,20 @@ def is_unchanged(full: str, signs: Iterable[Sequence[object]]) -> bool:
     return True
 
 
+def has_hard_links(full: str, signs: Iterable[Sequence[object]]) -> bool:
+    """True if one of the files has a name elsewhere, or cannot be looked at; `full` as for `is_unchanged`."""
+    try:
+        found = [os.lstat(f"{full}{name}") for name, *_ in signs]
+    except (OSError, ValueError):
+        return True
+    return any(stat.S_ISREG(each.st_mode) and each.st_nlink > 1 for each in found)
+
+
+def folders_among(signs: Iterable[Sequence[object]]) -> list[Sequence[object]]:
+    """The signs that are those of folders."""
+    return [sign for sign in signs if isinstance(sign[1], int) and stat.S_ISDIR(sign[1])]
+
+
 class ReadSetSigner:
     """Takes the read set of one run, whose answers the file cache has given."""
 

@@ -90,7 +90,7 @@ class FileCache:
         if not self.has_grace:
             for path in list(self.saves.holds):
                 if any(f"{path}/".startswith(f"{hint}/") or not hint for hint in hints):
-                    self.changed |= {path} if self.saves.drop(path) else set()
+                    self._drop_hold(path)
         by_folder: dict[str, set[str]] = {}
         for hint in self.links.with_aliases(hints):
             place = self._outermost(hint)
@@ -166,7 +166,12 @@ class FileCache:
 
     def _may_differ(self, path: str) -> bool:
         sign = self._seen[path].sign
-        return path in self.links or sign is None or sign != stat_key(self._full(path))
+        if path in self.links or sign is None:
+            return True
+        if sign == ABSENT:
+            # A link that leads to nothing is not absent.
+            return os.path.lexists(self._full(path))
+        return sign != stat_key(self._full(path))
 
     def _vouched_keys(self, keys: Iterable[str]) -> Set[str]:
         """What is known of the large folders that a stat finds with the names that they had."""
@@ -348,8 +353,13 @@ class FileCache:
         is_half = is_half or self.saves.is_partial(before or File(path), now)
         if self.has_grace and is_fresh and is_half:
             return self.saves.hold(path, before, now) and before is not None
-        self.changed |= {path} if self.saves.drop(path) else set()
+        self._drop_hold(path)
         return False
+
+    def _drop_hold(self, path: str) -> None:
+        """A path is not held any more: who waited for it looks at it again."""
+        if self.saves.drop(path):
+            self.changed.add(path)
 
     def _last_read(self, path: str) -> File | None:
         """A file as it was last read, with its text if that is at hand."""
@@ -407,7 +417,7 @@ class FileCache:
             if matters and self.saves.hold(path, self._last_read(path), File(path)):
                 return before
         elif path not in self._seen:
-            self.saves.drop(path)
+            self._drop_hold(path)
         return now
 
     def _differs(self, folder: str, name: str, before: Entry | None, now: Entry | None) -> None:

@@ -13,6 +13,11 @@ from .safe_open import may_link
 LARGE_FOLDER = 512
 
 
+def is_large(count: int) -> bool:
+    """True for a folder of so many names, or folders of so many files."""
+    return count >= LARGE_FOLDER
+
+
 class FolderSign(NamedTuple):
     """Values that tell one state of the names in a folder from another without listing it."""
 
@@ -38,7 +43,8 @@ class LargeFolders:
 
     A sign vouches for the names alone, so that none can come or go unseen. That a file was written in place
     is what a watcher tells, but for one that is written by another name, or lies on another file system: a
-    folder that is reached by a link, or with a link or a hard link in it, or a mount, is none of these.
+    folder that is reached by a link, or with a link or a hard link in it, or a mount, is none of these. Only
+    the next whole look sees what is written by a hard link that was made since, or by a memory map.
     """
 
     def __init__(self, root: str) -> None:
@@ -51,7 +57,7 @@ class LargeFolders:
         once more without another sign."""
         names = listing.names
         is_vouched_for = (
-            len(names) >= LARGE_FOLDER
+            is_large(len(names))
             and sign is not None
             and sign.device == self._device
             and max(sign.mtime_ns, sign.ctime_ns) < settled_ns

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -39,6 +39,8 @@ from ..cache.read_sets import (
     NotSettled,
     NotVouchedFor,
     ReadSetSigner,
+    folders_among,
+    has_hard_links,
     is_above,
     is_plain_folder,
     is_unchanged,
@@ -46,9 +48,12 @@ from ..cache.read_sets import (
 )
 from ..cache.value_codec import NotEncodable, decode_parsed, encode
 from ..disk.file_cache import FileCache
+from ..disk.large_folders import is_large
 from ..workspace.candidate_runs import CandidateRun
 from .dependencies import HEAD_FILE
 
+RowSign = Sequence[object]
+"""The name and the sign of what stands there, as a row has them."""
 _UNPACKED_BADLY = (ValueError, TypeError, IndexError, KeyError, AttributeError, zlib.error)
 
 
@@ -96,6 +101,8 @@ class CachedRuns:
         self._path = folder / file_name(digest_of(files.root)) if folder else None
         self._rows: dict[str, PackedRow] = {}
         """The runs that stand as their rows have them."""
+        self._large: dict[str, list[RowSign]] = {}
+        """Of runs of many files, none of which has hard links, the signs of their folders alone."""
         self._above: set[str] = set()
         """The folders above those runs."""
         self._written: set[str] = set()
@@ -188,6 +195,7 @@ class CachedRuns:
 
     def _keep(self, run: str, row: PackedRow) -> None:
         self._rows[run] = row
+        self._large.pop(run, None)
         folder = parent(run)
         while folder and folder not in self._above:
             self._above.add(folder)
@@ -224,6 +232,7 @@ class CachedRuns:
     def drop(self, run: str) -> None:
         """The run is judged, or is none any more."""
         self._rows.pop(run, None)
+        self._large.pop(run, None)
         self._written.discard(run)
         self._judged.add(run)
         self.has_changes = True
@@ -256,14 +265,31 @@ class CachedRuns:
             concerned.update(dict.fromkeys(self.holding(hint)))
         return self.differing_runs(concerned)
 
-    def differing_runs(self, runs: Iterable[str]) -> list[str]:
-        """Those of some runs that stand as in the cache and differ from it now."""
-        is_plain: dict[str, bool] = {}
-        return [run for run in runs if run in self._rows and not self._is_unchanged(run, is_plain)]
+    def differing_runs(self, runs: Iterable[str], heard_all: bool = False) -> list[str]:
+        """Those of some runs that stand as in the cache and differ from it now.
 
-    def _is_unchanged(self, run: str, is_plain: dict[str, bool]) -> bool:
-        row = parse_row(self._rows[run].line)
-        return self._is_plain(parent(run), is_plain) and is_unchanged(f"{self._files.root}/{run}", row.signs)
+        With `heard_all`, where hints were given for all that was written in place, only the folders of a run
+        of many files are looked at.
+        """
+        is_plain: dict[str, bool] = {}
+        return [run for run in runs if run in self._rows and not self._is_unchanged(run, is_plain, heard_all)]
+
+    def _is_unchanged(self, run: str, is_plain: dict[str, bool], heard_all: bool) -> bool:
+        full = f"{self._files.root}/{run}"
+        if not self._is_plain(parent(run), is_plain):
+            return False
+        if heard_all and run in self._large:
+            return is_unchanged(full, self._large[run])
+        signs = parse_row(self._rows[run].line).signs
+        if not is_unchanged(full, signs):
+            return False
+        if is_large(len(signs)) and run not in self._large and not has_hard_links(full, signs):
+            self._large[run] = folders_among(signs)
+        return True
+
+    def is_large(self, run: str) -> bool:
+        """True for a run at whose many files `differing_runs` need not look where all was heard."""
+        return run in self._large
 
     def holding(self, path: str) -> list[str]:
         """The runs that stand as their rows have them and in whose folder a path lies."""

@@ -1,8 +1,7 @@
 """One root, maintained incrementally: its runs and findings as its files show them.
 
-Every evaluation records its read set: what it looked at, whether it was there or not. When something may have
-changed, the file cache looks again at the files concerned, and the runs that read what really changed are
-evaluated anew: a change costs what depends on it, however much is watched.
+Every evaluation records its read set: what it looked at, whether it was there or not. The runs that read what
+really changed are evaluated anew: a change costs what depends on it, however much is watched.
 
 Besides files an evaluation may depend on the time (a claim ends), on the commit HEAD (it proves decisions)
 and on the key of decisions. They are looked at with every refresh, for none of them costs more than a stat.
@@ -132,9 +131,8 @@ class LiveRoot:
     def refresh_paths(self, paths: Iterable[Path | str] = (), *, grace: bool = False) -> RootChange | None:
         """Look again at `paths` (absolute) and at all below them. None when nothing differs.
 
-        With `grace` what may be half saved counts as before until it is whole or its grace is over
-        (`disk/partial_saves`), and the runs that depend on it stand as before. Without it all is taken as it
-        is now: for who knows that the saves are done.
+        With `grace` what may be half saved (`disk/partial_saves`) counts as before until it is whole or its
+        grace is over, with the runs that depend on it. Without it all is taken as it is now: saves are done.
         """
         full = [str(path) for path in paths]
         self._files.has_grace = grace
@@ -171,13 +169,15 @@ class LiveRoot:
             keys.add(way)
             way = parent(way)
         self.checks.ask_again()
-        self._files.recheck(keys, heard_all and self._cached.is_trusted)
-        self._mark_due(self._cached.differing_runs(runs))
+        is_vouched_for = heard_all and self._cached.is_trusted
+        self._files.recheck(keys, is_vouched_for)
+        self._mark_due(self._cached.differing_runs(runs, is_vouched_for))
         return self._recompute()
 
     def needs_all_heard(self, run: str) -> bool:
         """True if `look_again` at a run takes long without `heard_all`."""
-        return bool(self._files.large_folders.among(self._dependencies.keys_of(run)))
+        large = self._files.large_folders.among(self._dependencies.keys_of(run))
+        return bool(large) or self._cached.is_large(run)
 
     def refresh_all_in_parts(self, *, grace: bool = False) -> Refresh:
         """Look again without knowing what changed. Other refreshes may come between the parts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from phasekeeper.orchestration.result.values import Evaluation
 from phasekeeper.server.cache import read_sets
 from phasekeeper.server.cache.evaluation_codec import DEFERRED
-from phasekeeper.server.disk import decision_keys, file_cache
+from phasekeeper.server.disk import decision_keys, file_cache, large_folders
 from phasekeeper.server.live import cached_live_root
 from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.live.live_root import LiveRoot
@@ -90,6 +91,37 @@ def test_a_change_of_a_packed_run_that_nobody_tells_is_found(starts, what):
     run_to_end(live.refresh_all_in_parts())
     assert live.cached_runs == {T2}
     assert live.runs == cold(starts).runs
+
+
+def test_of_a_packed_run_of_many_files_folders_alone_are_looked_at_where_all_was_heard(starts, monkeypatch):
+    monkeypatch.setattr(large_folders, "LARGE_FOLDER", 2)
+    live = packed(starts)
+    assert not live.needs_all_heard(T1)
+    live.look_again(T1)
+    assert live.needs_all_heard(T1)
+    review = starts.root / T1 / "review/plan-review.json"
+    before = live.runs[T1]
+    review.write_text('{"ok": false}')
+    assert live.look_again(T1, heard_all=True) is None
+    live.refresh_paths([review])
+    assert live.runs[T1] != before
+    live = packed(starts)
+    live.look_again(T1)
+    (starts.root / T1 / "state.json").unlink()
+    live.look_again(T1, heard_all=True)
+    assert live.held_runs(T1) == {T1}
+
+
+def test_a_packed_run_with_a_hard_link_is_looked_at_whole(starts, monkeypatch):
+    monkeypatch.setattr(large_folders, "LARGE_FOLDER", 2)
+    os.link(starts.root / T1 / "review/plan-review.json", starts.root / "elsewhere")
+    live = packed(starts)
+    live.look_again(T1)
+    assert not live.needs_all_heard(T1)
+    (starts.root / "elsewhere").write_text('{"ok": false}')
+    before = live.runs[T1]
+    live.look_again(T1, heard_all=True)
+    assert live.runs[T1] != before
 
 
 def test_a_run_whose_files_were_saved_this_moment_is_packed_once_they_are_settled(starts, monkeypatch):

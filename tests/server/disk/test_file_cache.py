@@ -56,6 +56,21 @@ def test_a_file_behind_a_link_that_leads_nowhere_is_seen_once_it_leads_somewhere
     assert kept.read("link/deep/x").text == "text"
 
 
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_link_to_nothing_in_the_place_of_no_file_is_seen_though_nobody_told(root, is_asked):
+    (root / "f").mkdir()
+    kept = FileCache(root)
+    assert kept.read("f/x") == DiskFiles(root).read("f/x")
+    (root / "f/x").symlink_to(root / "nothing")
+    if is_asked:
+        kept.recheck(["f/x"])
+    else:
+        list(kept.rescanning())
+    assert kept.take()[0] == {"f/x"}
+    assert kept.read("f/x") == DiskFiles(root).read("f/x")
+    assert kept.read("f/x").problem
+
+
 def test_a_folder_that_is_made_is_seen_with_its_files(root):
     kept = FileCache(root)
     assert not kept.read("a/b/x").exists
