@@ -236,6 +236,21 @@ def test_a_name_of_any_kind_that_was_read_as_a_file_goes_with_its_grace(root, ki
     assert not cache.read("f/name").exists
 
 
+def test_a_name_that_was_held_and_is_back_is_looked_at_by_whoever_waited_for_it(root):
+    put(root / "a/f/x", "text")
+    cache = FileCache(root, lambda: 0.0)
+    cache.has_grace = True
+    cache.list("a")
+    (root / "a/f").rename(root / "away")
+    cache.refresh(["a/f"])
+    assert "a/f" in cache.saves.holds
+    cache.take()
+    (root / "away").rename(root / "a/f")
+    cache.recheck(["a/"])
+    assert not cache.saves.holds
+    assert "a/f" in cache.take()[0]
+
+
 class SavedBeside:
     """A file that is saved beside itself and then over itself, as by `sed -i`, told or not at each step."""
 
