@@ -2,15 +2,16 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
-import { nameOf, type Evaluation, type Summary, type Task } from "../protocol";
+import { keyOf, nameOf, type Evaluation, type RunName, type Summary, type Task } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
 import { exec } from "../server/exec";
 import type { Session } from "../session";
 import { stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
+import { FAILED_OUTCOMES } from "../views/recent";
 import type { Subject } from "../views/row";
-import { fillInData, fillInForm, forgetDrafts, needsData } from "./draft";
+import { closeDrafts, fillInData, fillInForm, needsData } from "./draft";
 import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
 import { openPlace, openToWrite } from "./show";
 
@@ -93,19 +94,39 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   if (!tasks) return;
   const outcome = picked.value;
   const due = run.suggestion.reports.find((reportable) => reportable.step === step);
-  const data = due && needsData(due, outcome) ? await fillInData(run, due) : {};
-  if (!data) return;
-  const summary = due?.form
-    ? await fillInForm(run, due)
-    : await askText(`${step}: ${outcome}`, "What was done, in a sentence.", "", false);
-  if (summary === undefined) return;
-  const details = {
-    ...(tasks.length && { tasks }),
-    ...(summary && { summary }),
-    ...(Object.keys(data).length && { data }),
-  };
-  const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
-  if (await showOutcome(`recorded: ${step} ${outcome}`, request)) forgetDrafts(run, step);
+  const carries = due !== undefined && needsData(due, outcome);
+  // What stands in an editor is refused there, and handed in again from there.
+  for (let isRepeated = false; ; isRepeated = true) {
+    const data = carries ? await fillInData(run, due, isRepeated) : {};
+    if (!data) return;
+    const summary = due?.form ? await fillInForm(run, due, isRepeated) : await askSentence(run, step, outcome);
+    if (summary === undefined) return;
+    const details = {
+      ...(tasks.length && { tasks }),
+      ...(summary && { summary }),
+      ...(Object.keys(data).length && { data }),
+    };
+    const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
+    if (await showOutcome(`recorded: ${step} ${outcome}`, request)) {
+      sentences.delete(sentenceKey(run, step, outcome));
+      return closeDrafts(run, step);
+    }
+    if (!carries && !due?.form) return;
+  }
+}
+
+/** By run, step and outcome: the sentence of a report that was not recorded, which is offered again. */
+const sentences = new Map<string, string>();
+
+const sentenceKey = (run: RunName, step: string, outcome: string): string => [keyOf(run), step, outcome].join("\n");
+
+/** What a step came to, in a sentence that may be empty; undefined when a person gave up. */
+async function askSentence(run: RunName, step: string, outcome: string): Promise<string | undefined> {
+  const key = sentenceKey(run, step, outcome);
+  const asked = FAILED_OUTCOMES.has(outcome) ? "What went wrong, in a sentence." : "What was done, in a sentence.";
+  const typed = await askText(`${step}: ${outcome}`, asked, sentences.get(key), false);
+  if (typed !== undefined) sentences.set(key, typed);
+  return typed;
 }
 
 /** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */

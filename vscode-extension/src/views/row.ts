@@ -34,6 +34,8 @@ export interface Subject extends RunName {
   /** The phase that an override moves the run to. */
   readonly to?: string;
   readonly place?: Place;
+  /** The address of the document that is handed in with a report. */
+  readonly draft?: string;
 }
 
 export interface Row {
