@@ -15,7 +15,20 @@ import {
 import { baseName, oneLine, plural } from "../sanitize";
 import { isOver, missing, runsOf, type Root, type State } from "../store";
 import { planRows } from "./plan";
-import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
+import {
+  BAD,
+  evidenceRows,
+  FAINT,
+  firstPlace,
+  GOOD,
+  icon,
+  isFilePath,
+  moreRows,
+  NOW,
+  WAITING,
+  type Icon,
+  type Row,
+} from "./row";
 
 type FetchEvaluation = (name: RunName) => Promise<Evaluation | null>;
 
@@ -249,8 +262,15 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
       description: artifact.state,
       tooltip: [oneLine(artifact.path, 400), `${oneLine(artifact.artifact)}: ${artifact.state}`],
       icon: artifact.state === "valid" ? icon("file", GOOD) : icon("file", bad ? BAD : FAINT),
-      ...(artifact.state !== "missing" && { context: "place", click: "openPlace" as const }),
-      subject: { ...nameOf(run), place: { root: run.root, path: artifact.path, line: null, column: null } },
+      ...(isFilePath(artifact.path) && { context: "place", click: "openPlace" as const }),
+      subject: {
+        ...nameOf(run),
+        place: { root: run.root, path: artifact.path, line: null, column: null },
+        // What was never to be written in a run that is over is not offered to be.
+        ...(!isOver(run) && {
+          example: run.suggestion.produce.find(({ path }) => path === artifact.path)?.example ?? "",
+        }),
+      },
     };
   });
   return {
