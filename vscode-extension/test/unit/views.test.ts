@@ -216,7 +216,9 @@ test("a click on a file that is to be written opens it or an editor for it, and 
     { path: "tasks/x/reports/*.md", schema: null, example: null, revise: false },
   ];
   const run = evaluation({ suggestion: suggestion({ produce }) });
-  const rows = (nextRows(stateWith([{ ...summary(), ...run }]))[0]!.children as Row[]).filter(({ id }) => id.includes("/produce/"));
+  const rows = (nextRows(stateWith([{ ...summary(), ...run }]))[0]!.children as Row[]).filter(({ id }) =>
+    id.includes("/produce/"),
+  );
   expect(rows.map(({ description, click, subject }) => [description, click, subject!.example])).toEqual([
     ["to be written", "openPlace", "--- a"],
     ["to be revised", "openPlace", ""],
