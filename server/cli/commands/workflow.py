@@ -42,7 +42,7 @@ def list_all(options: Namespace) -> int:
 def _summary(workflow: Workflow, workspace: Workspace) -> dict[str, Any]:
     """One workflow in a list, as data. `at` are globs of the folders that may be its runs.
 
-    `new` is null where no run can be started. `named` says whether a name tells the run's folder; where it does
+    `new` is null where no run can be started. `named` says whether a name tells its folder; where it does
     not, `taken` says whether the only one is there already.
     """
     return {
