@@ -238,8 +238,12 @@ export function runDetails(run: Evaluation): Row[] {
   return [...planRows(run, id), ...phases, ...limits];
 }
 
-/** Where a run ended that is not complete: it is over, so nothing is done there now. */
-const ENDED = { label: "ended here", icon: icon("stop-circle") };
+/** Of a run that is over: nothing is done now where it ended, and nothing is to come. */
+const ENDED: Partial<Record<Phase["state"], { label: string; icon: Icon }>> = {
+  current: { label: "ended here", icon: icon("stop-circle") },
+  ahead: { label: "not reached", icon: icon("circle-outline", FAINT) },
+  detour: { label: "not needed", icon: icon("git-branch", FAINT) },
+};
 
 const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
   done: { label: "done", icon: icon("check", GOOD) },
@@ -252,7 +256,7 @@ const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
 function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   const own = `${id}/phase/${phase.id}`;
   const isCurrent = phase.state === "current";
-  const shown = isCurrent && isOver(run) ? ENDED : PHASE[phase.state];
+  const shown = (isOver(run) ? ENDED[phase.state] : undefined) ?? PHASE[phase.state];
   const gates = run.gates.filter((gate) => gate.after === phase.id).map((gate) => gateRow(run, gate, own));
   const produces = phase.produces.map((artifact, index): Row => {
     const bad = artifact.state === "invalid" || artifact.state === "unreadable";

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ASSETS, NAMES, pageBundle } from "../../page-bundle.mjs";
+import { phaseWords, planlessWords } from "../../src/page/board";
 import { commandOf, quote } from "../../src/page/decide";
 import { relative } from "../../src/page/time";
 import { visibleText } from "../../src/sanitize";
@@ -35,6 +36,18 @@ test("a reason is one word of a shell, whatever stands in it", () => {
   // What a replacement would take for a pattern is no pattern.
   expect(commandOf(command, "$& $1 $$")).toContain("'$& $1 $$'");
   expect(quote("a b")).toBe("'a b'");
+});
+
+test("a board without a plan says what is counted beside it, and that a phase of a run that is over is not to come", () => {
+  expect(planlessWords({ progress: null })).toBe("This workflow has no plan of tasks. These are its phases.");
+  expect(planlessWords({ progress: { done: 1, total: 3 } })).toBe(
+    "There is no plan to show: that 1 of 3 tasks is done is counted from the run's state. These are the phases.",
+  );
+  const states = ["done", "current", "ahead", "skipped", "detour"] as const;
+  expect(states.map((state) => phaseWords(state, true))).toEqual([
+    ...["done", "ended here", "not reached", "skipped", "not needed"],
+  ]);
+  expect(phaseWords("ahead", false)).toBe("to come");
 });
 
 test("times are said as people say them", () => {

@@ -313,6 +313,10 @@ test("of a run that is over no phase is now", async () => {
     (await outline(runDetails(evaluation({ status, phases, gates: [] }))))[0];
   expect(await rows("active")).toBe("Ended by the user | now · ended");
   expect(await rows("exited")).toBe("Ended by the user | ended here · ended");
+  const ahead = [phase({ id: "failed", title: "Failed", state: "ahead" })];
+  const words = (status: Summary["status"]) => runDetails(evaluation({ status, phases: ahead }))[0]!;
+  expect(words("complete")).toMatchObject({ iconLabel: "not reached", tooltip: ["Failed: not reached"] });
+  expect(words("active")).toMatchObject({ iconLabel: "to come" });
 });
 
 test.each([
