@@ -18,7 +18,8 @@ Requests:
     phasekeeper/graph    {root, run}                   {mermaid, phases, edges, gates}, null without the run
     phasekeeper/page     {root, run}                   the value of `rendering/run_page.py`, of the files on
                                                        disk, with `unsaved`: [path] of which the editor
-                                                       holds other texts; null without the run
+                                                       holds other texts, and `absent`: [path] of those
+                                                       named that are not there; null without the run
 Requests about the machines of a fleet, which share the board of a project; its texts are theirs:
     phasekeeper/fleet    {}                            {fleets: [{project, member, roots: [root]}], problem}:
                                                        the joined projects of the client's roots, who this

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { isRunRow, registerCommands } from "./commands";
+import { registerDrafts } from "./commands/draft";
 import { activeFile, filePath, isSameRun } from "./commands/pick";
 import { AssistantTerminals } from "./commands/send";
 import { registerRecords } from "./commands/show";
@@ -74,6 +75,7 @@ export function activate(context: vscode.ExtensionContext): Api {
       terminals,
     }),
     registerRecords(),
+    ...registerDrafts(),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),
     ...followActiveFile(session, trees["runs"]!),

@@ -10,12 +10,14 @@ from typing import Any
 
 from ....orchestration.definition.model import Gate, Phase, Question, Workflow
 from ....orchestration.findings import Severity
+from ....orchestration.journal.lines import FOLDER
 from ....orchestration.result.values import as_json
 from ....orchestration.sanitize import plain
 from ...terminal.finding_views import error_lines, finding_lines
 from ...terminal.lines import Line, Part, path, print_errors, print_lines
 from ...workspace.definitions import DefinitionLibrary, lint_file
 from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
 from ..output import OK, USAGE, print_json
 from ..selection import definitions_of, open_workspaces, select_runs
 
@@ -27,7 +29,7 @@ def list_all(options: Namespace) -> int:
     faults = [found for name in library.names for found in library.faults(name)]
     workflows = [library.workflow(name) for name in library.names if not library.faults(name)]
     if options.json:
-        print_json([_summary(workflow, library) for workflow in workflows])
+        print_json([_summary(workflow, workspace) for workflow in workflows])
     else:
         for workflow in workflows:
             built_in = workflow.name in library.built_in
@@ -37,15 +39,29 @@ def list_all(options: Namespace) -> int:
     return USAGE if faults else OK
 
 
-def _summary(workflow: Workflow, library: DefinitionLibrary) -> dict[str, Any]:
-    """One workflow in a list, as data. `at` are globs of the folders that may be its runs."""
+def _summary(workflow: Workflow, workspace: Workspace) -> dict[str, Any]:
+    """One workflow in a list, as data. `at` are globs of the folders that may be its runs.
+
+    `new` is null where no run can be started. `named` says whether a name tells its folder; where it does
+    not, `taken` says whether the only one is there already.
+    """
     return {
         "name": workflow.name,
         "title": workflow.title,
         "digest": workflow.digest,
-        "builtIn": workflow.name in library.built_in,
+        "builtIn": workflow.name in workspace.library.built_in,
         "at": list(workflow.runs.at),
+        "new": _beginning(workflow, workspace),
     }
+
+
+def _beginning(workflow: Workflow, workspace: Workspace) -> dict[str, Any] | None:
+    if workflow.new is None:
+        return None
+    folder = workflow.new.folder
+    named = "{name}" in folder
+    taken = not named and not set(workspace.files.list(folder)) <= {FOLDER}
+    return {"folder": folder, "named": named, "taken": taken}
 
 
 def _head(workflow: Workflow, where: str = "") -> Iterator[Line]:

@@ -679,6 +679,19 @@ def test_all_workflows_are_listed_with_where_their_runs_are(here, run):
     assert [(w["name"], w["builtIn"]) for w in data][names.index("own")] == ("own", False)
 
 
+def test_a_list_of_workflows_says_which_can_be_started_and_whether_their_only_place_is_taken(here, run):
+    def beginnings():
+        return {entry["name"]: entry["new"] for entry in json.loads(run("workflow", "list", "--json")[1])}
+
+    new = beginnings()
+    assert new["component-session"] is None
+    assert new["master-plan"] == {"folder": ".orchestrator/tasks/{name}", "named": True, "taken": False}
+    assert new["phase-loop"] == {"folder": ".claude/state", "named": False, "taken": False}
+    assert run("start", "phase-loop", "L1")[0] == 0
+    assert beginnings()["phase-loop"] == {"folder": ".claude/state", "named": False, "taken": True}
+    assert run("start", "phase-loop", "L2")[0] == 2
+
+
 def test_a_workflow_is_shown_with_all_its_parts_or_as_it_is_written(here, run):
     _, out, _ = run("workflow", "show", "master-plan")
     headings = [line for line in out.splitlines()[2:] if not line.startswith(" ")]

@@ -14,7 +14,7 @@ import {
   type RunName,
   type Summary,
 } from "../protocol";
-import { escapeLabel, oneLine } from "../sanitize";
+import { escapeLabel, messageOf, oneLine } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, openQuestions, runOf } from "../store";
 import type { Subject } from "../views/row";
@@ -26,6 +26,8 @@ const MAX_BUTTONS = 4;
 /** How the revision of a run ends that is judged on what an editor holds. */
 const UNSAVED = "+unsaved";
 const WHY = "Why? The reason is recorded with your name.";
+/** So many records are looked through for an answer. */
+const NEWEST = 50;
 const RAISED = /^raised:/;
 
 /** Answer an open question; `kind` limits what is offered where none is named. */
@@ -35,7 +37,9 @@ export async function answer(session: Session, subject: Partial<Subject>, kind?:
   const { run, question } = open;
   const named = question.options.find((option) => option.id === subject.option);
   const decision = { ...nameOf(run), kind: "answer", question: question.id } as const;
-  const prepared = await prepare(session, named ? { ...decision, option: named.id } : decision);
+  const prepared = await prepare(session, named ? { ...decision, option: named.id } : decision).catch(
+    orAnswered(session, decision),
+  );
   const option = prepared && (await chooseOption(prepared, question, named ? [named] : question.options));
   if (!option) return;
   const chosen = question.options.find((entry) => entry.id === option);
@@ -62,7 +66,10 @@ async function chooseQuestion(
   );
   if (subject.question !== undefined) {
     const named = open.find(({ question }) => question.id === subject.question);
-    if (!named) void vscode.window.showInformationMessage("This question is not open any more.");
+    if (!named) {
+      const how = isNamed(subject) && (await answeredMeanwhile(session, subject, subject.question));
+      void vscode.window.showInformationMessage(how || "This question is not open any more.");
+    }
     return named;
   }
   const items = open
@@ -143,7 +150,33 @@ async function decide(
 ): Promise<void> {
   const reason = await askText(title, prompt);
   if (!reason) return;
-  await showOutcome(outcome, session.client.request("phasekeeper/decide", { ...decision, reason, revision }));
+  const request = session.client.request("phasekeeper/decide", { ...decision, reason, revision });
+  await showOutcome(outcome, request.catch(orAnswered(session, decision)));
+}
+
+/** Of a decision that the server refused: where its question is gone meanwhile, that it is, in place of why. */
+const orAnswered =
+  (session: Session, decision: RunName & Decision) =>
+  async (error: unknown): Promise<never> => {
+    const how = decision.question && (await answeredMeanwhile(session, decision, decision.question));
+    throw how ? new Error(how) : error;
+  };
+
+/** By whom and how a question was answered that is not open any more; undefined where it is, or cannot be told. */
+async function answeredMeanwhile(session: Session, name: RunName, question: string): Promise<string | undefined> {
+  try {
+    const run = await session.client.request("phasekeeper/run", nameOf(name));
+    if (!run || run.questions.some(({ id }) => id === question)) return undefined;
+    const { events } = await session.client.request("phasekeeper/history", { ...nameOf(name), limit: NEWEST });
+    const answered = events.filter((event) => event.kind === "answer" && event.question === question).at(-1);
+    if (!answered) return "This question is not open any more.";
+    const by = answered.actor ? `, by ${answered.actor}` : "";
+    const why = answered.why ? ` (${answered.why})` : "";
+    return escapeLabel(`This question was answered meanwhile${by}: ${answered.option ?? ""}${why}`, 400);
+  } catch (error) {
+    session.output.debug(messageOf(error));
+    return undefined;
+  }
 }
 
 /** Go against a suggestion or a shut gate; the phase behind it is the subject's, else a person picks one. */

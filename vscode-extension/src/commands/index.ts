@@ -15,6 +15,7 @@ import { focusedRun } from "../views/status";
 import type { Tree } from "../views/tree";
 import { runChecks } from "./check";
 import { answer, override, rollBack } from "./decide";
+import { giveUpDraft, handInDraft } from "./draft";
 import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
 import { type AssistantTerminals, copyPrompt, sendToAssistant } from "./send";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
@@ -78,6 +79,8 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     showOutput: () => session.output.show(),
     copyMcp: () => copyMcp(session),
     openPlace: (subject) => openPlace(subject),
+    handInDraft: (subject) => handInDraft(subject),
+    giveUpDraft: (subject) => giveUpDraft(subject),
     loadMore: ({ root, page, project }) =>
       page &&
       (project === undefined

@@ -11,11 +11,12 @@ import type { Tree } from "../views/tree";
 import { choose, chooseRun, isSameRun } from "./pick";
 
 /**
- * Open a file at the place that was read from. A look offers no file to write: one that is not there is only named,
- * and made when a person says so. A record of a journal is shown in words.
+ * Open a file at the place that was read from, or an editor for one that is still to be written, with its example. A
+ * look offers no other file to write: one that is not there is only named, and made when a person says so. A record of
+ * a journal is shown in words.
  */
 export async function openPlace(subject: Partial<Subject>): Promise<void> {
-  const { place } = subject;
+  const { place, example } = subject;
   const uri = place && uriOf(place);
   if (!place || !uri) return;
   if (isRecord(place)) {
@@ -23,6 +24,7 @@ export async function openPlace(subject: Partial<Subject>): Promise<void> {
     return;
   }
   const exists = await isThere(uri);
+  if (!exists && example !== undefined) return openToWrite(place, example);
   if (!exists && (await vscode.window.showInformationMessage(absence(place), CREATE)) !== CREATE) return;
   const document = await vscode.workspace.openTextDocument(exists ? uri : uri.with({ scheme: "untitled" }));
   await vscode.window.showTextDocument(document, { selection: exists ? rangeOf(document, place) : undefined });

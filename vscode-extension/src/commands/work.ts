@@ -2,15 +2,16 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
-import { nameOf, type Evaluation, type Summary, type Task } from "../protocol";
+import { keyOf, nameOf, type Evaluation, type RunName, type Summary, type Task } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
 import { exec } from "../server/exec";
 import type { Session } from "../session";
 import { stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
+import { FAILED_OUTCOMES } from "../views/recent";
 import type { Subject } from "../views/row";
-import { fillInData, fillInForm, forgetDrafts, needsData } from "./draft";
+import { closeDrafts, fillInData, fillInForm, needsData } from "./draft";
 import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
 import { openPlace, openToWrite } from "./show";
 
@@ -19,15 +20,12 @@ const OUTCOMES = ["ok", "error"];
 
 export async function startRun(session: Session): Promise<void> {
   const root = await chooseRoot(session, "Start a run in which folder?");
-  const workflow = root && (await chooseWorkflow(session, root));
-  if (!workflow) return;
-  const name = await vscode.window.showInputBox({
-    title: `Start a run of ${workflow}`,
-    prompt: "Its name, which becomes its folder: letters, digits, '.', '_' and '-'.",
-    placeHolder: "late-fees",
-    ignoreFocusOut: true,
-    validateInput: (typed) => (NAME.test(typed) ? undefined : "Letters, digits, '.', '_' and '-', at most 100."),
-  });
+  const chosen = root && (await chooseWorkflow(session, root));
+  if (!chosen) return;
+  const { name: workflow, new: beginning } = chosen;
+  if (beginning?.taken)
+    return void vscode.commands.executeCommand("phasekeeper.revealRun", { root, run: beginning.folder });
+  const name = beginning?.named === false ? `${workflow}-${today()}` : await askName(workflow);
   if (!name) return;
   const title = await askText(`Start a run of ${workflow}`, "What it is about, in a sentence.", "", false);
   if (title === undefined) return;
@@ -39,6 +37,18 @@ export async function startRun(session: Session): Promise<void> {
   );
   if (started) await openStarted(session, started);
 }
+
+const askName = (workflow: string): Thenable<string | undefined> =>
+  vscode.window.showInputBox({
+    title: `Start a run of ${workflow}`,
+    prompt: "Its name, which becomes its folder: letters, digits, '.', '_' and '-'.",
+    placeHolder: "late-fees",
+    ignoreFocusOut: true,
+    validateInput: (typed) => (NAME.test(typed) ? undefined : "Letters, digits, '.', '_' and '-', at most 100."),
+  });
+
+/** Tells one from another that was put away, where a name does not. */
+const today = (): string => new Date().toISOString().slice(0, 10);
 
 /** Select the run that was started, and open the file that its first step is about. */
 async function openStarted(session: Session, run: Summary): Promise<void> {
@@ -54,20 +64,34 @@ async function openStarted(session: Session, run: Summary): Promise<void> {
   else await openPlace({ place });
 }
 
-async function chooseWorkflow(session: Session, root: string): Promise<string | undefined> {
+/** A workflow in the list of `phasekeeper workflow list`. */
+interface Listed {
+  readonly name: string;
+  readonly title: string;
+  readonly at: readonly string[];
+  /** Null where no run of it can be started; older servers do not say. */
+  readonly new?: { readonly folder: string; readonly named: boolean; readonly taken: boolean } | null;
+}
+
+async function chooseWorkflow(session: Session, root: string): Promise<Listed | undefined> {
   const server = session.client.server;
   if (!server) return undefined;
   const list = [...ARGUMENTS, "workflow", "list", "--json", "--root", root];
   const { stdout, stderr } = await exec(server.python, list, { timeoutMs: 30_000 });
   try {
-    const workflows = JSON.parse(stdout) as { name: string; title: string; at: string[] }[];
-    const items = workflows.map((workflow) => ({
-      label: escapeLabel(workflow.name),
-      detail: escapeLabel(workflow.title),
-      description: escapeLabel(workflow.at[0] ?? ""),
-      value: workflow.name,
-    }));
-    return await choose(items, "Which workflow?", "No workflow is known here.");
+    const known = (JSON.parse(stdout) as Listed[]).filter((workflow) => workflow.new !== null);
+    const taken = (workflow: Listed): number => Number(workflow.new?.taken ?? false);
+    const items = known
+      .sort((one, other) => taken(one) - taken(other))
+      .map((workflow) => ({
+        label: escapeLabel(workflow.name),
+        detail: escapeLabel(workflow.title),
+        description: workflow.new?.taken
+          ? `there already, and it has one run: ${escapeLabel(workflow.new.folder)}`
+          : escapeLabel(workflow.new?.folder.replace("{name}", "*") ?? workflow.at[0] ?? ""),
+        value: workflow,
+      }));
+    return await choose(items, "Which workflow?", "No workflow whose runs can be started is known here.");
   } catch (error) {
     session.output.error(stderr || messageOf(error));
     void vscode.window.showErrorMessage("The workflows cannot be listed; the output says why.");
@@ -93,19 +117,39 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   if (!tasks) return;
   const outcome = picked.value;
   const due = run.suggestion.reports.find((reportable) => reportable.step === step);
-  const data = due && needsData(due, outcome) ? await fillInData(run, due) : {};
-  if (!data) return;
-  const summary = due?.form
-    ? await fillInForm(run, due)
-    : await askText(`${step}: ${outcome}`, "What was done, in a sentence.", "", false);
-  if (summary === undefined) return;
-  const details = {
-    ...(tasks.length && { tasks }),
-    ...(summary && { summary }),
-    ...(Object.keys(data).length && { data }),
-  };
-  const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
-  if (await showOutcome(`recorded: ${step} ${outcome}`, request)) forgetDrafts(run, step);
+  const carries = due !== undefined && needsData(due, outcome);
+  // What stands in an editor is refused there, and handed in again from there.
+  for (let isRepeated = false; ; isRepeated = true) {
+    const data = carries ? await fillInData(run, due, isRepeated) : {};
+    if (!data) return;
+    const summary = due?.form ? await fillInForm(run, due, isRepeated) : await askSentence(run, step, outcome);
+    if (summary === undefined) return;
+    const details = {
+      ...(tasks.length && { tasks }),
+      ...(summary && { summary }),
+      ...(Object.keys(data).length && { data }),
+    };
+    const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
+    if (await showOutcome(`recorded: ${step} ${outcome}`, request)) {
+      sentences.delete(sentenceKey(run, step, outcome));
+      return closeDrafts(run, step);
+    }
+    if (!carries && !due?.form) return;
+  }
+}
+
+/** By run, step and outcome: the sentence of a report that was not recorded, which is offered again. */
+const sentences = new Map<string, string>();
+
+const sentenceKey = (run: RunName, step: string, outcome: string): string => [keyOf(run), step, outcome].join("\n");
+
+/** What a step came to, in a sentence that may be empty; undefined when a person gave up. */
+async function askSentence(run: RunName, step: string, outcome: string): Promise<string | undefined> {
+  const key = sentenceKey(run, step, outcome);
+  const asked = FAILED_OUTCOMES.has(outcome) ? "What went wrong, in a sentence." : "What was done, in a sentence.";
+  const typed = await askText(`${step}: ${outcome}`, asked, sentences.get(key), false);
+  if (typed !== undefined) sentences.set(key, typed);
+  return typed;
 }
 
 /** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */

@@ -140,7 +140,7 @@ function taskElement(
         {},
         icon("person"),
         `${task.claimedBy} has it`,
-        task.claimedUntil && timeElement(task.claimedUntil, ", ends "),
+        task.claimedUntil && timeElement(task.claimedUntil, " · claim ends "),
       ),
     task.failedBy && failureElement(task.failedBy, context),
     task.blockedBy.length > 0 && element("p.fact", {}, `Waits for ${task.blockedBy.join(", ")}`),
@@ -185,12 +185,25 @@ const PHASE = {
   detour: "only when needed",
 } as const;
 
+const ENDED = { current: "ended here", ahead: "not reached", detour: "not needed" } as const;
+
+/** Why there are phases in place of tasks; what a run counts in its state is in no list. */
+export function planlessWords({ progress }: Pick<Evaluation, "progress">): string {
+  if (!progress) return "This workflow has no plan of tasks. These are its phases.";
+  const counted = `${progress.done} of ${plural(progress.total, "task")} ${progress.done === 1 ? "is" : "are"} done`;
+  return `There is no plan to show: that ${counted} is counted from the run's state. These are the phases.`;
+}
+
+/** Where a phase stands in its run: in one that is over none is now, and none is to come. */
+export const phaseWords = (state: keyof typeof PHASE, over: boolean): string =>
+  over && state in ENDED ? ENDED[state as keyof typeof ENDED] : PHASE[state];
+
 /** Where a workflow has no plan of tasks its phases are the work. */
 function phasesElement(run: Evaluation, context: Context): HTMLElement {
   return element(
     "section",
     {},
-    element("p.faint", {}, "This workflow has no plan of tasks. These are its phases."),
+    element("p.faint", {}, planlessWords(run)),
     element(
       "ol.phases",
       {},
@@ -208,7 +221,7 @@ function phasesElement(run: Evaluation, context: Context): HTMLElement {
               {},
               [
                 phase.title === phase.id ? "" : phase.id,
-                phase.state === "current" && isOver(run) ? "ended here" : PHASE[phase.state],
+                phaseWords(phase.state, isOver(run)),
                 phase.agents.length ? `by ${phase.agents.join(", ")}` : "",
                 phase.restsOn,
               ]

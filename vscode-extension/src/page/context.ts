@@ -26,6 +26,14 @@ export interface Ui {
   readonly documents: Map<string, number>;
   readonly differences: Set<string>;
   readonly opened: Set<string>;
+  /** By id: questions that were closed while a person was about to answer them. */
+  readonly closed: Map<string, Closed>;
+}
+
+/** What became of a question, and what a person had typed for it. */
+export interface Closed {
+  readonly words: string;
+  readonly typed: string;
 }
 
 export const newUi = (): Ui => ({
@@ -41,11 +49,14 @@ export const newUi = (): Ui => ({
   documents: new Map(),
   differences: new Set(),
   opened: new Set(),
+  closed: new Map(),
 });
 
 export interface Context {
   readonly host: Host;
   readonly ui: Ui;
+  /** Paths that the page names and that are not there: no link leads to them. */
+  absent: readonly string[];
   /** Change the state, then draw the page again. */
   readonly update: (change: () => unknown) => void;
 }

@@ -3,25 +3,58 @@
 import { stepLabelOf } from "../step";
 import type { Choice, Decision, RunPage } from "./model";
 import { element, icon, plural, type Child } from "./dom";
-import type { Context } from "./context";
+import type { Closed, Context, Ui } from "./context";
 import { documentsElement } from "./documents";
 import { timeElement } from "./time";
 
 const KIND = { approval: "Approval", escalation: "Escalation", clarification: "Question" } as const;
 
 export function decidePanel(page: RunPage, context: Context): Child[] {
-  if (page.decisions.length === 0) return [nothingAsked(page, context)];
+  const closed = [...context.ui.closed].map(([id, each]) => closedElement(id, each, context));
+  if (page.decisions.length === 0) return [...closed, nothingAsked(page, context)];
   const more =
     page.moreDecisions > 0 &&
     element("p.faint", {}, `${plural(page.moreDecisions, "more question")} open; they come up as these are answered.`);
-  return [...page.decisions.map((decision) => questionElement(page, decision, context)), more];
+  return [...closed, ...page.decisions.map((decision) => questionElement(page, decision, context)), more];
+}
+
+/** The questions for which something was chosen or typed here and that are open no more; one on its way is not. */
+export const closedQuestions = ({ evaluation }: RunPage, { choices, reasons, busy }: Ui): string[] =>
+  [...new Set([...choices.keys(), ...reasons.keys()])].filter(
+    (id) =>
+      !busy.has(id) &&
+      !evaluation.questions.some((question) => question.id === id) &&
+      (choices.has(id) || reasons.get(id)?.trim()),
+  );
+
+/** What became of a question that is open no more, as the timeline has it. */
+export function closedWords(id: string, before: RunPage, after: RunPage): string {
+  const text = before.decisions.find(({ question }) => question === id)?.text ?? id;
+  const answer = after.timeline.entries.find(
+    ({ kind, sentence }) => kind === "answer" && sentence.startsWith(`Answered ${id}: `),
+  );
+  const isNew =
+    before === after || !before.timeline.entries.some(({ at, line }) => answer?.at === at && answer.line === line);
+  if (!answer || !isNew) return `This question is not asked any more: ${text}`;
+  const how = [answer.who && `by ${answer.who}`, answer.sentence.replace(`Answered ${id}: `, "")].filter(Boolean);
+  return `This question was answered meanwhile, ${how.join(": ")}${answer.why && `, “${answer.why}”`}. It was: ${text}`;
+}
+
+function closedElement(id: string, { words, typed }: Closed, { ui, update }: Context): HTMLElement {
+  return element(
+    "div.notice",
+    { role: "status" },
+    element("p", {}, words),
+    typed && !words.includes(typed) && element("p.faint", {}, `Nothing was recorded of what you had written: ${typed}`),
+    element("button.quiet", { type: "button", click: () => update(() => ui.closed.delete(id)) }, "Close"),
+  );
 }
 
 /** The next step stands where nobody is asked anything. */
 function nothingAsked({ evaluation }: RunPage, context: Context): HTMLElement {
   const { suggestion } = evaluation;
   // A record says what a report said; the report itself is on the timeline.
-  const evidence = suggestion.evidence.filter(({ path }) => path !== null && !path.endsWith("/journal.jsonl"));
+  const evidence = byLine(suggestion.evidence.filter(({ path }) => path !== null && !path.endsWith("/journal.jsonl")));
   const shut = evaluation.gates.filter((gate) => gate.inForce && (gate.status === "failed" || gate.status === "open"));
   const unmet = shut.flatMap((gate) =>
     gate.criteria.filter(({ met }) => met !== true).map(({ text }) => `${gate.title || gate.id}: ${text}`),
@@ -54,9 +87,19 @@ function nothingAsked({ evaluation }: RunPage, context: Context): HTMLElement {
   );
 }
 
-export function pathElement(path: string, line: number | null, { host }: Context): HTMLElement {
+/** The places of each file in the order of their lines, the files as they come. */
+export function byLine<T extends { readonly path: string | null; readonly line: number | null }>(
+  places: readonly T[],
+): T[] {
+  const paths = places.map(({ path }) => path);
+  return [...places].sort(
+    (one, other) => paths.indexOf(one.path) - paths.indexOf(other.path) || (one.line ?? 0) - (other.line ?? 0),
+  );
+}
+
+export function pathElement(path: string, line: number | null, { host, absent }: Context): HTMLElement {
   const place = line === null ? path : `${path}:${line}`;
-  return host.open
+  return host.open && !absent.includes(path)
     ? element("button.path", { type: "button", click: () => host.open!(path, line) }, place)
     : element("code.path", {}, place);
 }
@@ -66,7 +109,7 @@ function questionElement(page: RunPage, decision: Decision, context: Context): H
   const id = decision.question;
   const heading = `question-${id}`;
   const chosen = decision.options.find((option) => option.id === ui.choices.get(id) && option.possible);
-  const since = decision.since && timeElement(decision.since, "open since ");
+  const since = decision.since && timeElement(decision.since, "asked ");
   const asked = element(
     "form.card.asked",
     { "aria-labelledby": heading, submit: (event) => event.preventDefault() },

@@ -5,10 +5,20 @@ import { element, plural } from "./dom";
 import type { Context } from "./context";
 import { markdownElements } from "./markdown";
 
+const KINDS: Readonly<Record<string, string>> = { "+": "add", "-": "remove", "@": "hunk" };
+
+/** What a line of a unified diff is. The two that name the files stand together, before a hunk. */
+export function lineKind(lines: readonly string[], at: number): string {
+  const isName = (first: number): boolean =>
+    !!lines[first]?.startsWith("--- ") &&
+    !!lines[first + 1]?.startsWith("+++ ") &&
+    (lines[first + 2] ?? "@@").startsWith("@@");
+  return isName(at) || isName(at - 1) ? "name" : (KINDS[lines[at]?.[0] ?? ""] ?? "same");
+}
+
 /** Lines of a unified diff, each told by a sign as well as by its colour. */
 export function differenceElement({ lines, moreLines, partial }: Difference): HTMLElement {
-  const kinds: Readonly<Record<string, string>> = { "+": "add", "-": "remove", "@": "hunk" };
-  const rows = lines.map((line) => element(`span.line.${kinds[line[0] ?? ""] ?? "same"}`, {}, `${line}\n`));
+  const rows = lines.map((line, at) => element(`span.line.${lineKind(lines, at)}`, {}, `${line}\n`));
   const rest = [
     moreLines ? `${plural(moreLines, "more line")}` : "",
     partial ? "only the first lines are compared" : "",
@@ -47,7 +57,7 @@ export function documentsElement(documents: readonly Document[], key: string, co
     element(
       "div.bar",
       {},
-      context.host.open
+      context.host.open && !context.absent.includes(shown.path)
         ? element("button.path", { type: "button", click: () => context.host.open!(shown.path, null) }, shown.path)
         : element("code.path", {}, shown.path),
       shown.changes &&

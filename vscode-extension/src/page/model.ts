@@ -104,6 +104,8 @@ export interface RunPage {
   readonly graph: Graph;
   /** Files that an editor holds other texts of. */
   readonly unsaved?: readonly string[];
+  /** Of the files that are named: those that are not there. */
+  readonly absent?: readonly string[];
 }
 
 /** A run in a list of runs, those that wait for a person first. */

@@ -6,7 +6,7 @@ import { graphElement } from "../graph/view";
 import { stepLabelOf } from "../step";
 import { boardPanel } from "./board";
 import { newUi, type Context, type Host } from "./context";
-import { decidePanel } from "./decide";
+import { closedQuestions, closedWords, decidePanel } from "./decide";
 import { element, icon, plural, type Child } from "./dom";
 import { TABS, type RunPage, type Tab, type ToPage } from "./model";
 import { refreshTimes } from "./time";
@@ -51,6 +51,7 @@ export class PageView {
     this.context = {
       host,
       ui: newUi(),
+      absent: [],
       update: (change) => {
         change();
         this.draw(true);
@@ -68,7 +69,8 @@ export class PageView {
     if (message.kind === "outcome") {
       ui.busy.delete(message.question);
       ui.outcomes.set(message.question, { text: message.text, failed: message.failed });
-      if (!message.failed) ui.reasons.delete(message.question);
+      if (!message.failed) for (const held of [ui.reasons, ui.choices, ui.closed]) held.delete(message.question);
+      if (message.failed && this.page) this.close(this.page, this.page);
     }
     this.draw(message.kind === "outcome");
     if (message.kind === "outcome" && !message.failed) this.say(message.text);
@@ -98,8 +100,19 @@ export class PageView {
       this.drawn.clear();
     } else if (tab) this.context.ui.tab = tab;
     this.page = page;
+    this.context.absent = page.absent ?? [];
     this.stale = "";
+    if (!isOther) this.close(before, page);
     if (!isOther && before.evaluation.revision !== page.evaluation.revision) this.say(newsOf(before, page));
+  }
+
+  /** Keeps what became of each question that is gone while a person was about to answer it. */
+  private close(before: RunPage, after: RunPage): void {
+    const { ui } = this.context;
+    for (const id of closedQuestions(after, ui)) {
+      ui.closed.set(id, { words: closedWords(id, before, after), typed: (ui.reasons.get(id) ?? "").trim() });
+      for (const held of [ui.reasons, ui.choices, ui.outcomes]) held.delete(id);
+    }
   }
 
   /** Has a reader of the screen say it; it is seen for a while, too. */

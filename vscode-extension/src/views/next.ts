@@ -1,10 +1,22 @@
 /** The rows of the next steps: what, why, on what evidence, and what may be done now. */
 
 import { keyOf, nameOf, type Suggestion, type Summary } from "../protocol";
-import { oneLine } from "../sanitize";
+import { baseName, oneLine } from "../sanitize";
 import { stepLabel } from "../step";
 import { isOver, missing, runsOf, type State } from "../store";
-import { BAD, evidenceRows, FAINT, firstPlace, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
+import {
+  BAD,
+  evidenceRows,
+  FAINT,
+  firstPlace,
+  icon,
+  isFilePath,
+  moreRows,
+  NOW,
+  WAITING,
+  type Icon,
+  type Row,
+} from "./row";
 import { byUrgency, titleIn } from "./runs";
 
 const ICONS: Record<Suggestion["kind"], Icon> = {
@@ -88,12 +100,16 @@ function workRows(run: Summary, id: string): Row[] {
   }));
   const files = suggestion.produce.map((file, at): Row => ({
     id: `${id}/produce/${at}`,
-    label: oneLine(file.path.split("/").at(-1) ?? file.path),
-    description: "to be written",
+    label: oneLine(baseName(file.path)),
+    description: file.revise ? "to be revised" : "to be written",
     tooltip: [oneLine(file.path, 400), ...(file.example ? [`as ${oneLine(file.example, 400)}`] : [])],
-    icon: icon("new-file"),
-    context: "place",
-    subject: { ...name, place: { root: run.root, path: file.path, line: null, column: null } },
+    icon: icon(file.revise ? "edit" : "new-file"),
+    ...(isFilePath(file.path) && { context: "place", click: "openPlace" as const }),
+    subject: {
+      ...name,
+      place: { root: run.root, path: file.path, line: null, column: null },
+      example: file.example ?? "",
+    },
   }));
   // What is there already needs no row; the text of a report is asked for when it is made.
   const needs = (suggestion.reports[0]?.brings ?? []).filter(({ kind, met }) => kind !== "report" && !met);

@@ -34,6 +34,10 @@ export interface Subject extends RunName {
   /** The phase that an override moves the run to. */
   readonly to?: string;
   readonly place?: Place;
+  /** Of a place: what an editor holds at first in which a file is written that is not there; else nothing is written. */
+  readonly example?: string;
+  /** The address of the document that is handed in with a report. */
+  readonly draft?: string;
 }
 
 export interface Row {
@@ -87,6 +91,9 @@ export function placeOf(root: string, evidence: Evidence): Place | undefined {
   const { path, line, column } = evidence;
   return path === null ? undefined : { root, path, line, column };
 }
+
+/** True for a path that may be a file's: not a folder's, and not a pattern. */
+export const isFilePath = (path: string): boolean => !/[*?[\]{}]|\/$/.test(path);
 
 export function firstPlace(root: string, evidence: readonly Evidence[]): Place | undefined {
   return evidence.map((entry) => placeOf(root, entry)).find((place) => place !== undefined);

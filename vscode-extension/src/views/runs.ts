@@ -15,7 +15,20 @@ import {
 import { baseName, oneLine, plural } from "../sanitize";
 import { isOver, missing, runsOf, type Root, type State } from "../store";
 import { planRows } from "./plan";
-import { BAD, evidenceRows, FAINT, firstPlace, GOOD, icon, moreRows, NOW, WAITING, type Icon, type Row } from "./row";
+import {
+  BAD,
+  evidenceRows,
+  FAINT,
+  firstPlace,
+  GOOD,
+  icon,
+  isFilePath,
+  moreRows,
+  NOW,
+  WAITING,
+  type Icon,
+  type Row,
+} from "./row";
 
 type FetchEvaluation = (name: RunName) => Promise<Evaluation | null>;
 
@@ -225,8 +238,12 @@ export function runDetails(run: Evaluation): Row[] {
   return [...planRows(run, id), ...phases, ...limits];
 }
 
-/** Where a run ended that is not complete: it is over, so nothing is done there now. */
-const ENDED = { label: "ended here", icon: icon("stop-circle") };
+/** Of a run that is over: nothing is done now where it ended, and nothing is to come. */
+const ENDED: Partial<Record<Phase["state"], { label: string; icon: Icon }>> = {
+  current: { label: "ended here", icon: icon("stop-circle") },
+  ahead: { label: "not reached", icon: icon("circle-outline", FAINT) },
+  detour: { label: "not needed", icon: icon("git-branch", FAINT) },
+};
 
 const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
   done: { label: "done", icon: icon("check", GOOD) },
@@ -239,7 +256,7 @@ const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
 function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   const own = `${id}/phase/${phase.id}`;
   const isCurrent = phase.state === "current";
-  const shown = isCurrent && isOver(run) ? ENDED : PHASE[phase.state];
+  const shown = (isOver(run) ? ENDED[phase.state] : undefined) ?? PHASE[phase.state];
   const gates = run.gates.filter((gate) => gate.after === phase.id).map((gate) => gateRow(run, gate, own));
   const produces = phase.produces.map((artifact, index): Row => {
     const bad = artifact.state === "invalid" || artifact.state === "unreadable";
@@ -249,8 +266,15 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
       description: artifact.state,
       tooltip: [oneLine(artifact.path, 400), `${oneLine(artifact.artifact)}: ${artifact.state}`],
       icon: artifact.state === "valid" ? icon("file", GOOD) : icon("file", bad ? BAD : FAINT),
-      ...(artifact.state !== "missing" && { context: "place", click: "openPlace" as const }),
-      subject: { ...nameOf(run), place: { root: run.root, path: artifact.path, line: null, column: null } },
+      ...(isFilePath(artifact.path) && { context: "place", click: "openPlace" as const }),
+      subject: {
+        ...nameOf(run),
+        place: { root: run.root, path: artifact.path, line: null, column: null },
+        // What was never to be written in a run that is over is not offered to be.
+        ...(!isOver(run) && {
+          example: run.suggestion.produce.find(({ path }) => path === artifact.path)?.example ?? "",
+        }),
+      },
     };
   });
   return {

@@ -46,7 +46,7 @@ function sessionWith(answers: Readonly<Record<string, unknown>>, over: Parameter
     method in answers ? Promise.resolve(answers[method]) : Promise.reject(new Error(`refused: ${method}`)),
   );
   const state = stateWith([summary({ questions: [question()], ...over })]);
-  return { session: { store: { state }, client: { request } } as never, request };
+  return { session: { store: { state }, client: { request }, output: { debug: () => undefined } } as never, request };
 }
 
 const answers = { "phasekeeper/prepareDecision": prepared, "phasekeeper/decide": {}, "phasekeeper/graph": graph() };
@@ -146,11 +146,32 @@ test("files that are still not saved are named in the dialog", async () => {
 test("a question that is closed meanwhile is not asked, and a refusal is shown", async () => {
   const { session, request } = sessionWith({ "phasekeeper/prepareDecision": prepared });
   await answer(session, { ...RUN, question: "other" });
-  expect(request).not.toHaveBeenCalled();
+  expect(request).not.toHaveBeenCalledWith("phasekeeper/prepareDecision", expect.anything());
   editor.buttons = ["start the work"];
   editor.typed = ["yes"];
   await answer(session, {});
   expect(editor.messages).toEqual(["This question is not open any more.", "Not recorded: refused: phasekeeper/decide"]);
+});
+
+test("where a question was answered meanwhile, it is said by whom and how in place of why nothing was recorded", async () => {
+  const events = [
+    { kind: "answer", question: "approval", option: "revise", actor: "bob" },
+    { kind: "answer", question: "approval", option: "approve", actor: "ann", why: "small enough" },
+    { kind: "report", phase: "planning" },
+  ];
+  const gone = { "phasekeeper/run": evaluation(), "phasekeeper/history": { events } };
+  const { session } = sessionWith({ ...gone, "phasekeeper/prepareDecision": prepared });
+  editor.buttons = ["start the work"];
+  editor.typed = ["yes"];
+  await answer(session, {});
+  await answer(session, { ...RUN, question: "other" });
+  await expect(answer(sessionWith(gone).session, {})).rejects.toThrow(/^This question was answered meanwhile, by ann/);
+  const open = { "phasekeeper/run": evaluation({ questions: [question()] }), "phasekeeper/history": { events } };
+  await expect(answer(sessionWith(open).session, {})).rejects.toThrow("refused: phasekeeper/prepareDecision");
+  expect(editor.messages).toEqual([
+    "Not recorded: This question was answered meanwhile, by ann: approve (small enough)",
+    "This question is not open any more.",
+  ]);
 });
 
 test("phases that rules lead to are found nearest first, and a circle ends", () => {

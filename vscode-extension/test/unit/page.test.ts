@@ -3,9 +3,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ASSETS, NAMES, pageBundle } from "../../page-bundle.mjs";
-import { commandOf, quote } from "../../src/page/decide";
+import { phaseWords, planlessWords } from "../../src/page/board";
+import { newUi } from "../../src/page/context";
+import { byLine, closedQuestions, closedWords, commandOf, quote } from "../../src/page/decide";
+import { lineKind } from "../../src/page/documents";
+import type { Entry, RunPage } from "../../src/page/model";
 import { relative } from "../../src/page/time";
 import { visibleText } from "../../src/sanitize";
+import { evaluation, question } from "./fixtures";
 
 test("the bundle that the server's package has is the one that is built of these sources", async () => {
   const built = await pageBundle();
@@ -35,6 +40,71 @@ test("a reason is one word of a shell, whatever stands in it", () => {
   // What a replacement would take for a pattern is no pattern.
   expect(commandOf(command, "$& $1 $$")).toContain("'$& $1 $$'");
   expect(quote("a b")).toBe("'a b'");
+});
+
+test("a board without a plan says what is counted beside it, and that a phase of a run that is over is not to come", () => {
+  expect(planlessWords({ progress: null })).toBe("This workflow has no plan of tasks. These are its phases.");
+  expect(planlessWords({ progress: { done: 1, total: 3 } })).toBe(
+    "There is no plan to show: that 1 of 3 tasks is done is counted from the run's state. These are the phases.",
+  );
+  const states = ["done", "current", "ahead", "skipped", "detour"] as const;
+  expect(states.map((state) => phaseWords(state, true))).toEqual([
+    ...["done", "ended here", "not reached", "skipped", "not needed"],
+  ]);
+  expect(phaseWords("ahead", false)).toBe("to come");
+});
+
+const pageWith = (questions: string[], entries: Partial<Entry>[]): RunPage =>
+  ({
+    evaluation: evaluation({ questions: questions.map((id) => question({ id })) }),
+    decisions: questions.map((id) => ({ question: id, text: `${id}?` })),
+    timeline: { earlier: 0, entries },
+  }) as never;
+
+test("a question that is gone while somebody was about to answer it is told of, with who answered it and how", () => {
+  const [before, after] = [pageWith(["plan", "tests", "done"], []), pageWith(["tests"], [])];
+  const ui = newUi();
+  for (const id of ["plan", "tests"]) ui.choices.set(id, "approve");
+  ui.reasons.set("plan", "small");
+  ui.reasons.set("done", "  ");
+  expect(closedQuestions(after, ui)).toEqual(["plan"]);
+  ui.busy.add("plan");
+  expect(closedQuestions(after, ui)).toEqual([]);
+  expect(closedWords("plan", before, after)).toBe("This question is not asked any more: plan?");
+  const entry = {
+    kind: "answer",
+    sentence: "Answered plan: approve (go on)",
+    who: "ann",
+    why: "fine",
+    at: "t1",
+    line: 4,
+  };
+  const answered = pageWith(["tests"], [{ kind: "report", sentence: "" }, entry]);
+  expect(closedWords("plan", before, answered)).toBe(
+    "This question was answered meanwhile, by ann: approve (go on), “fine”. It was: plan?",
+  );
+  // An answer of before is none to this question.
+  expect(closedWords("plan", pageWith(["plan"], [entry]), answered)).toBe("This question is not asked any more: plan?");
+});
+
+test("places stand in the order of their lines, the files as they come", () => {
+  const place = (path: string | null, line: number | null) => ({ path, line });
+  const places = [place("b.md", 9), place("a.md", 3), place("b.md", 2), place("b.md", null)];
+  expect(byLine(places).map(({ path, line }) => [path, line])).toEqual([
+    ...[
+      ["b.md", null],
+      ["b.md", 2],
+      ["b.md", 9],
+      ["a.md", 3],
+    ],
+  ]);
+});
+
+test("the lines of a diff that name its files are no lines that were added or removed", () => {
+  const lines = ["--- a/x", "+++ b/x", "@@ -1,2 +1,2 @@", "--- one", "+++ two", " same", "-gone"];
+  expect(lines.map((_, at) => lineKind(lines, at))).toEqual([
+    ...["name", "name", "hunk", "remove", "add", "same", "remove"],
+  ]);
 });
 
 test("times are said as people say them", () => {

@@ -8,9 +8,26 @@ interface Item {
   value: string;
   picked: boolean;
 }
+interface FakeDocument {
+  uri: string;
+  isClosed: boolean;
+  text: string;
+  getText: () => string;
+}
+interface Lens {
+  command: { title: string; command: string; arguments: [{ draft: string }] };
+}
 interface FakeEditor {
-  documents: { isClosed: boolean; text: string; getText: () => string }[];
+  documents: FakeDocument[];
+  shown: FakeDocument | undefined;
+  executed: string[];
+  messages: string[];
+  lenses: (document: FakeDocument) => Lens[];
+  close: (document: FakeDocument) => void;
+  asked: { prompt: string; value: string }[];
   errors: string[];
+  confirmed: string[];
+  releases: boolean;
   typed: string | undefined;
   filled: (text: string) => string;
   pressed: string | undefined;
@@ -20,7 +37,15 @@ interface FakeEditor {
 }
 const editor = vi.hoisted((): FakeEditor => ({
   documents: [],
+  shown: undefined,
+  executed: [],
+  messages: [],
+  lenses: () => [],
+  close: () => undefined,
+  asked: [],
   errors: [],
+  confirmed: [],
+  releases: true,
   typed: "",
   filled: (text) => text,
   pressed: "Report",
@@ -28,6 +53,7 @@ const editor = vi.hoisted((): FakeEditor => ({
   offered: [],
   chosen: (items) => items.filter((item) => item.picked),
 }));
+let opened = 0;
 vi.mock("vscode", () => ({
   window: {
     showQuickPick: (items: Item[], options: { canPickMany?: boolean }) => {
@@ -35,25 +61,57 @@ vi.mock("vscode", () => ({
       editor.offered = items;
       return Promise.resolve(editor.chosen(items));
     },
-    showInputBox: () => (editor.boxes++, Promise.resolve(editor.typed)),
-    showTextDocument: () => Promise.resolve(undefined),
-    showInformationMessage: () => {
+    showInputBox: (box: { prompt: string; value: string }) => (
+      editor.asked.push(box),
+      editor.boxes++,
+      Promise.resolve(editor.typed)
+    ),
+    visibleTextEditors: [],
+    showTextDocument: (document: FakeDocument) => ((editor.shown = document), Promise.resolve(undefined)),
+    showInformationMessage: (message: string) => {
+      editor.messages.push(message);
       for (const document of editor.documents) document.text = editor.filled(document.text);
       return Promise.resolve(editor.pressed);
+    },
+    showWarningMessage: (text: string, options: { detail: string }, ...buttons: string[]) => {
+      editor.confirmed.push(`${text} ${options.detail}`);
+      return Promise.resolve(editor.releases ? buttons[0] : undefined);
     },
     showErrorMessage: (text: string) => Promise.resolve(void editor.errors.push(text)),
     setStatusBarMessage: () => undefined,
   },
+  EventEmitter: class {
+    event = undefined;
+    fire = () => undefined;
+  },
+  Range: class {},
+  CodeLens: class {
+    constructor(
+      _range: unknown,
+      readonly command: unknown,
+    ) {}
+  },
+  commands: {
+    executeCommand: (name: string) => (editor.executed.push(name), Promise.resolve((editor.shown!.isClosed = true))),
+  },
+  languages: {
+    registerCodeLensProvider: (_: unknown, { provideCodeLenses }: { provideCodeLenses: FakeEditor["lenses"] }) =>
+      (editor.lenses = provideCodeLenses),
+  },
   workspace: {
+    onDidCloseTextDocument: (heard: FakeEditor["close"]) => (editor.close = heard),
     openTextDocument: ({ content }: { content: string }) => {
-      const document = { isClosed: false, text: content, getText: () => document.text };
+      const uri = `untitled:${opened++}`;
+      const document = { uri, isClosed: false, text: content, getText: () => document.text };
       editor.documents.push(document);
       return Promise.resolve(document);
     },
   },
 }));
 
-const { report } = await import("../../src/commands/work");
+const { release, report } = await import("../../src/commands/work");
+const { giveUpDraft, handInDraft, registerDrafts } = await import("../../src/commands/draft");
+registerDrafts();
 const reports = [reportable("4b", { outcomes: ["pass", "fail"], form: FORM })];
 const run = summary({ suggestion: suggestion({ reports }) });
 const plain = summary({ run: "tasks/plain" });
@@ -85,7 +143,17 @@ const sent = () => request.mock.calls.filter(([method]) => method === "phasekeep
 
 beforeEach(() => {
   for (const document of editor.documents) document.isClosed = true;
-  Object.assign(editor, { documents: [], errors: [], typed: "", pressed: "Report", boxes: 0, offered: [] });
+  Object.assign(editor, {
+    documents: [],
+    errors: [],
+    confirmed: [],
+    releases: true,
+    typed: "",
+    pressed: "Report",
+    boxes: 0,
+    offered: [],
+  });
+  Object.assign(editor, { executed: [], messages: [], asked: [] });
   editor.chosen = (items) => items.filter((item) => item.picked);
   whole = null;
   editor.filled = (text) => text.replace("<PASS or FAIL>", "PASS") + "\nRan the tests.\n";
@@ -99,16 +167,77 @@ test("a step with a form is reported with the text of an editor that holds it", 
   expect(editor.boxes).toBe(0);
 });
 
-test("a report that was refused finds its text again, and one after it was recorded begins anew", async () => {
+const PREFIX = "phasekeeper.";
+const REVERT = "workbench.action.revertAndCloseActiveEditor";
+/** Resolves once a draft waits; the lenses above it. */
+const lenses = () =>
+  vi.waitFor(() => {
+    const all = editor.lenses(editor.documents.at(-1)!);
+    expect(all).not.toEqual([]);
+    return all.map(({ command }) => command);
+  });
+
+test("a draft has a lens that hands it in, also once its message has gone, and is closed when it is recorded", async () => {
+  editor.pressed = undefined;
+  const reported = report(session, { root: ROOT, run: run.run });
+  const [handIn, giveUp] = await lenses();
+  expect([handIn!.title, giveUp!.title]).toEqual(["Report 4b", "Give Up"]);
+  expect([handIn!.command, giveUp!.command]).toEqual([`${PREFIX}handInDraft`, `${PREFIX}giveUpDraft`]);
+  handInDraft(handIn!.arguments[0]);
+  handInDraft(handIn!.arguments[0]);
+  await reported;
+  expect(sent()).toMatchObject([{ step: "4b", summary: editor.documents[0]!.text }]);
+  expect(editor.executed).toEqual([REVERT]);
+  expect(editor.lenses(editor.documents[0]!)).toEqual([]);
+});
+
+test("a report that was refused stays to be handed in again, and one after it was recorded begins anew", async () => {
   request.mockImplementationOnce(() => Promise.resolve(graph));
   request.mockImplementationOnce(() => Promise.reject(new Error("nothing was recorded: it says PASS twice")));
-  await report(session, { root: ROOT, run: run.run });
-  expect(editor.errors).toEqual(["Not recorded: it says PASS twice"]);
-  await report(session, { root: ROOT, run: run.run });
+  const reported = report(session, { root: ROOT, run: run.run });
+  await vi.waitFor(() => expect(editor.errors).toEqual(["Not recorded: it says PASS twice"]));
+  expect(editor.executed).toEqual([]);
+  handInDraft((await lenses())[0]!.arguments[0]);
+  await reported;
   expect(editor.documents).toHaveLength(1);
   expect(sent()[1]).toMatchObject({ summary: editor.documents[0]!.text });
+  expect(editor.messages).toHaveLength(1);
   await report(session, { root: ROOT, run: run.run });
   expect(editor.documents).toHaveLength(2);
+});
+
+test("a draft that is given up reports nothing, and one that a person wrote in is not thrown away", async () => {
+  editor.pressed = undefined;
+  for (const close of [REVERT, "workbench.action.closeActiveEditor"]) {
+    editor.filled = (text) => (close === REVERT ? text : `${text}more`);
+    const reported = report(session, { root: ROOT, run: run.run });
+    await giveUpDraft((await lenses())[1]!.arguments[0]);
+    await reported;
+    expect(editor.executed.splice(0)).toEqual([close]);
+  }
+  expect(sent()).toEqual([]);
+});
+
+test("a draft that is closed reports nothing, and that is said", async () => {
+  editor.pressed = undefined;
+  const reported = report(session, { root: ROOT, run: run.run });
+  await lenses();
+  editor.close(editor.documents[0]!);
+  await reported;
+  expect(editor.messages.at(-1)).toBe("Nothing was reported of 4b: its text was closed.");
+  expect(sent()).toEqual([]);
+});
+
+test("a report that is begun again takes the draft over", async () => {
+  editor.pressed = undefined;
+  const first = report(session, { root: ROOT, run: run.run });
+  await lenses();
+  const second = report(session, { root: ROOT, run: run.run });
+  await first;
+  handInDraft((await lenses())[0]!.arguments[0]);
+  await second;
+  expect(editor.documents).toHaveLength(1);
+  expect(sent()).toHaveLength(1);
 });
 
 test("a report that has to carry data has an editor for it, and one that need not has none", async () => {
@@ -124,20 +253,20 @@ test("a report that has to carry data has an editor for it, and one that need no
 });
 
 test("data that is no JSON object is not sent, and stays to be mended", async () => {
-  for (const text of ["[1]", "{,}"]) {
-    editor.filled = () => text;
-    await report(session, { root: ROOT, run: carrying.run });
-  }
+  editor.filled = () => "[1]";
+  const reported = report(session, { root: ROOT, run: carrying.run });
+  await vi.waitFor(() => expect(editor.errors).toHaveLength(1));
+  editor.documents[0]!.text = "{,}";
+  handInDraft((await lenses())[0]!.arguments[0]);
+  await vi.waitFor(() => expect(editor.errors).toHaveLength(2));
   expect(editor.errors[0]).toMatch("the data is no JSON object: it has to be an object, in braces");
   expect(editor.errors[1]).toMatch("the data is no JSON object: ");
   expect(sent()).toEqual([]);
+  editor.documents[0]!.text = '{"files": []}';
+  handInDraft((await lenses())[0]!.arguments[0]);
+  await reported;
+  expect(sent()).toMatchObject([{ data: { files: [] } }]);
   expect(editor.documents).toHaveLength(1);
-});
-
-test("who does not say that it is filled in reports nothing", async () => {
-  editor.pressed = undefined;
-  await report(session, { root: ROOT, run: run.run });
-  expect(sent()).toEqual([]);
 });
 
 test("a step without a form takes a sentence", async () => {
@@ -145,6 +274,20 @@ test("a step without a form takes a sentence", async () => {
   await report(session, { root: ROOT, run: plain.run });
   expect(sent()).toEqual([{ root: ROOT, run: plain.run, step: "codegen", outcome: "ok", summary: "it works" }]);
   expect(editor.documents).toEqual([]);
+});
+
+test("who reports a failure is asked what went wrong, and a sentence that was refused is offered again", async () => {
+  graph.phases.push({ id: "codegen", outcomes: ["error"] });
+  editor.typed = "the fee is wrong";
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  request.mockImplementationOnce(() => Promise.reject(new Error("nothing was recorded: it is too late")));
+  for (let at = 0; at < 3; at++) await report(session, { root: ROOT, run: plain.run });
+  graph.phases.pop();
+  expect(editor.asked.map(({ prompt, value }) => [prompt, value])).toEqual([
+    ["What went wrong, in a sentence.", ""],
+    ["What went wrong, in a sentence.", "the fee is wrong"],
+    ["What went wrong, in a sentence.", ""],
+  ]);
 });
 
 const withTasks = (tasks: ReturnType<typeof task>[]) => {
@@ -178,4 +321,25 @@ test("a report from the rows of tasks is about these", async () => {
   await report(session, { root: ROOT, run: work.run, task: "x-02", tasks: ["x-02", "x-03"] });
   expect(editor.offered).toEqual([]);
   expect(sent()).toMatchObject([{ tasks: ["x-02"] }, { tasks: ["x-02", "x-03"] }]);
+});
+
+test("somebody else's claim ends once a person has read whose it is, and not without", async () => {
+  const asked = { recorded: "", confirm: ["x-02 is claimed by ada until noon"] };
+  const named = { root: ROOT, run: work.run, task: "x-02" };
+  const releases = () =>
+    request.mock.calls.filter(([method]) => method === "phasekeeper/release").map(([, sent]) => sent);
+  request.mockImplementationOnce(() => Promise.resolve(asked as never));
+  await release(session, named);
+  expect(editor.confirmed).toEqual(["Release x-02? x-02 is claimed by ada until noon"]);
+  expect(releases()).toEqual([named, { ...named, confirmed: true }]);
+  request.mockClear();
+  editor.releases = false;
+  request.mockImplementationOnce(() => Promise.resolve(asked as never));
+  await release(session, named);
+  expect(releases()).toEqual([named]);
+});
+
+test("a claim that was made here ends without a question", async () => {
+  await release(session, { root: ROOT, run: work.run, task: "x-02" });
+  expect(editor.confirmed).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { evaluation, ROOT, stateWith, summary, task } from "./fixtures";
 const editor = vi.hoisted(() => ({
   files: [] as string[],
   opened: [] as string[],
+  written: [] as string[],
   messages: [] as string[],
   pressed: undefined as string | undefined,
 }));
@@ -23,6 +24,10 @@ vi.mock("vscode", () => {
   return {
     Uri: { file: uri, joinPath: (base: Uri, ...parts: string[]) => uri([base.path, ...parts].join("/")) },
     Range: class {},
+    Position: class {},
+    WorkspaceEdit: class {
+      insert = (_uri: unknown, _at: unknown, text: string): unknown => editor.written.push(text);
+    },
     window: {
       showTextDocument: () => Promise.resolve(undefined),
       showInformationMessage: (message: string) => (editor.messages.push(message), Promise.resolve(editor.pressed)),
@@ -32,9 +37,10 @@ vi.mock("vscode", () => {
         stat: ({ path }: Uri) =>
           editor.files.includes(path) ? Promise.resolve({}) : Promise.reject(new Error("it is missing")),
       },
+      applyEdit: () => Promise.resolve(true),
       openTextDocument: ({ scheme, path, query }: Uri) => {
         editor.opened.push(`${scheme}:${path}${query && `?${query}`}`);
-        return Promise.resolve({ lineCount: 9, lineAt: () => ({ text: "" }) });
+        return Promise.resolve({ lineCount: 9, lineAt: () => ({ text: "" }), getText: () => "" });
       },
     },
   };
@@ -43,7 +49,9 @@ vi.mock("vscode", () => {
 const { openPlace, peekFailure, recordText } = await import("../../src/commands/show");
 const place = (path: string, line: number | null = null) => ({ place: { root: "/work", path, line, column: null } });
 
-beforeEach(() => Object.assign(editor, { files: ["/work/a.md"], opened: [], messages: [], pressed: undefined }));
+beforeEach(() =>
+  Object.assign(editor, { files: ["/work/a.md"], opened: [], written: [], messages: [], pressed: undefined }),
+);
 
 test("a look at a file that is not there offers no editor for it until a person wants one", async () => {
   await openPlace(place("gone.json", 3));
@@ -51,6 +59,16 @@ test("a look at a file that is not there offers no editor for it until a person 
   editor.pressed = "Create";
   await openPlace(place("gone.json"));
   expect(editor.opened).toEqual(["untitled:/work/gone.json"]);
+});
+
+test("a file that is to be written has an editor with its example in it, and opens once it is there", async () => {
+  await openPlace({ ...place("new.json"), example: "{}" });
+  await openPlace({ ...place("a.md"), example: "{}" });
+  expect(editor).toMatchObject({
+    opened: ["untitled:/work/new.json", "file:/work/a.md"],
+    messages: [],
+    written: ["{}"],
+  });
 });
 
 test("a failure whose report is not there any more opens nothing", async () => {

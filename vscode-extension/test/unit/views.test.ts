@@ -209,6 +209,32 @@ test("the next step says what, why, on what evidence, what to write and what not
   ]);
 });
 
+test("a click on a file that is to be written opens it or an editor for it, and one that is there is to be revised", () => {
+  const produce = [
+    { path: "tasks/x/code/diff.patch", schema: null, example: "--- a", revise: false },
+    { path: "tasks/x/plan.json", schema: null, example: null, revise: true },
+    { path: "tasks/x/reports/*.md", schema: null, example: null, revise: false },
+  ];
+  const run = evaluation({ suggestion: suggestion({ produce }) });
+  const rows = (nextRows(stateWith([{ ...summary(), ...run }]))[0]!.children as Row[]).filter(({ id }) =>
+    id.includes("/produce/"),
+  );
+  expect(rows.map(({ description, click, subject }) => [description, click, subject!.example])).toEqual([
+    ["to be written", "openPlace", "--- a"],
+    ["to be revised", "openPlace", ""],
+    ["to be written", undefined, ""],
+  ]);
+  const produces = produce.map(({ path }) => ({ artifact: "a", path, state: "missing" as const }));
+  const artifacts = (status: Summary["status"]) =>
+    runDetails({ ...run, status, phases: [phase({ produces })] })[0]!.children as Row[];
+  expect(artifacts("active").map(({ click, subject }) => [click, subject!.example])).toEqual([
+    ["openPlace", "--- a"],
+    ["openPlace", ""],
+    [undefined, ""],
+  ]);
+  expect(artifacts("complete")[0]!.subject).not.toHaveProperty("example");
+});
+
 test("what a report still needs is a row of the next step", async () => {
   const need = (kind: "report" | "files" | "changed", phrase: string, met: boolean | null) => ({
     ...{ kind, text: phrase, phrase, paths: [], met, outcomes: ["complete"] },
@@ -287,6 +313,10 @@ test("of a run that is over no phase is now", async () => {
     (await outline(runDetails(evaluation({ status, phases, gates: [] }))))[0];
   expect(await rows("active")).toBe("Ended by the user | now · ended");
   expect(await rows("exited")).toBe("Ended by the user | ended here · ended");
+  const ahead = [phase({ id: "failed", title: "Failed", state: "ahead" })];
+  const words = (status: Summary["status"]) => runDetails(evaluation({ status, phases: ahead }))[0]!;
+  expect(words("complete")).toMatchObject({ iconLabel: "not reached", tooltip: ["Failed: not reached"] });
+  expect(words("active")).toMatchObject({ iconLabel: "to come" });
 });
 
 test.each([

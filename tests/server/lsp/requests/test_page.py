@@ -61,6 +61,27 @@ def test_it_is_about_the_files_on_disk_and_names_those_that_the_editor_holds_oth
     run_with(work)
 
 
+def test_it_says_which_files_that_it_names_are_not_there(root: Path) -> None:
+    definition = root / ".phasekeeper/workflows/choosing.yaml"
+    own = json.loads(definition.read_text())
+    own["artifacts"] = {name: {"paths": [f"{name}.md"], "kind": "text"} for name in ("plan", "notes")}
+    own["questions"]["which"]["about"] = ["plan", "notes"]
+    definition.write_text(json.dumps(own))
+    (root / RUN / "notes.md").write_text("read me\n")
+
+    async def work(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        page = await client.request("phasekeeper/page", {"root": str(root), "run": RUN})
+        assert [each["path"] for each in page["decisions"][0]["documents"]] == [
+            f"{RUN}/plan.md",
+            f"{RUN}/notes.md",
+        ]
+        assert page["absent"] == [f"{RUN}/plan.md"]
+
+    run_with(work)
+
+
 def test_a_run_that_is_gone_has_no_page(root: Path) -> None:
     async def work(client: Client) -> None:
         await client.initialize(root)
