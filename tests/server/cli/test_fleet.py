@@ -14,8 +14,12 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.fleet.shared_board import RunSummary, SharedBoard, SharedRun
 from phasekeeper.server.cli.commands import fleet
+from phasekeeper.server.cli.main import main
+from phasekeeper.server.workspace import apply, fleet_claims
+from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import needs, put
+from tests.server.fleet.machines import PROJECT, Machines
 from tests.server.fleet.nats_servers import free_ports
 from tests.server.workspace.test_apply import planned_root
 
@@ -114,6 +118,7 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0
         assert "work goes on as on one machine" in bob.run("fleet", "status").stdout
+        assert "  tasks: f-01, f-02\n" in bob.run("next", RUN).stdout
         alone = bob.run("claim", RUN, "f-02", "--as", "bob")
         assert alone.returncode == 0 and "on this machine alone" in alone.stderr
         assert bob.run("fleet", "leave").stdout == "left library\n"
@@ -122,6 +127,43 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         # Killed it would leave its own server behind.
         server.terminate()
         server.wait(20)
+
+
+def test_next_names_the_tasks_of_others_and_hands_out_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fleet_claims, "_LOOK_S", 30.0)
+    configuration = f"workflows: {{'work/*': planned}}\nfleet: {{project: {PROJECT}}}\n"
+    ann, bob = (planned_root(tmp_path / name, configuration) for name in ("ann", "bob"))
+    machines = Machines(tmp_path / "machines", "ann", "bob")
+    monkeypatch.chdir(bob)
+
+    def claim(task: str) -> None:
+        with machines.on("ann"):
+            apply.claim(Workspace(ann), RUN, task, "ann", 600, "")
+
+    def run(*words: str) -> str:
+        with machines.on("bob"):
+            assert main(["next", RUN, "--cold", *words]) == 0
+        return capsys.readouterr().out
+
+    try:
+        assert "heldElsewhere" not in json.loads(run("--json"))
+        claim("f-01")
+        assert "  tasks: f-02\n  not free: f-01 is held by ann on machine ann until " in run()
+        answer = json.loads(run("--json"))
+        assert answer["suggestion"]["tasks"] == ["f-02"]
+        assert [(held["task"], held["machine"]) for held in answer["heldElsewhere"]] == [("f-01", "ann")]
+        # Counted and listed it is as before.
+        assert answer["progress"]["total"] == 2
+        listed = [task["id"] for stage in answer["plan"]["stages"] for task in stage["tasks"]]
+        assert listed == ["f-01", "f-02"]
+        claim("f-02")
+        assert "  no task is free: wait, or work on another run\n" in run()
+        machines.stop()
+        assert "  tasks: f-01, f-02\n" in run()
+    finally:
+        machines.stop()
 
 
 @pytest.mark.parametrize(
