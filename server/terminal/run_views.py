@@ -19,8 +19,7 @@ from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
 from .caller import stdout
-from .check_views import check_lines, checks_in_force
-from .finding_views import at_place
+from .finding_views import at_place, check_lines, checks_in_force
 from .lines import (
     COMMAND,
     VERBATIM,

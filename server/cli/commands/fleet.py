@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 import signal
 import socket
 import sys
@@ -16,6 +15,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from ....orchestration.fleet.messages import key_token
 from ....orchestration.fleet.remote_answers import (
     AnswerProposal,
     AnswerResult,
-    AnswerState,
     OpenQuestion,
     misfit,
 )
@@ -52,9 +51,9 @@ from ...fleet.answers import (
     sent_answers,
     sign_answer,
 )
-from ...fleet.board_feed import project_board
+from ...fleet.board_feed import project_board, remove_rows
 from ...fleet.bucket import Bucket, FleetUnreachable
-from ...fleet.connection import CLAIMS, LINK
+from ...fleet.connection import BOARD, CLAIMS, LINK
 from ...fleet.membership import (
     FleetSetupError,
     Membership,
@@ -65,7 +64,8 @@ from ...fleet.membership import (
     save_membership,
 )
 from ...fleet.server_process import ADMIN, Listen, ServerProcess, add_member, create_buckets, read_seed
-from ...terminal.lines import COMMAND, Line, Part, print_lines
+from ...terminal.fleet_views import fleet_lines, fleet_up_lines, shared_run_lines
+from ...terminal.lines import Part, print_lines
 from ...workspace.decision_proof import journal_place, signing_errors, ssh_identity
 from ...workspace.head_files import HeadFiles
 from ...workspace.roots import UsageError
@@ -79,12 +79,6 @@ _NEEDS_SSH = (
     "an answer for another machine is signed with an SSH key, which needs `decide: {ssh: true}` and "
     ".phasekeeper/allowed_signers in the commit HEAD, here and there"
 )
-_ANSWER_STATES = {
-    "sent": "sent {decided}; {member} has not looked at it yet",
-    AnswerState.RECORDED: "recorded on {member} {at}",
-    AnswerState.REFUSED: "refused by {member} {at}: {why}",
-}
-_STYLES = {"sent": "", AnswerState.RECORDED: "good", AnswerState.REFUSED: "bad"}
 
 
 @contextmanager
@@ -114,23 +108,11 @@ def up(options: Namespace) -> int:
         try:
             asyncio.run(create_buckets(listen, project, ca))
             save_membership(Membership(project, (listen.url,), own, read_seed(files[own]), ca=ca))
-            print_lines(_up_lines(listen, project, own, files))
+            print_lines(fleet_up_lines(listen.url, project, own, files))
             sys.stdout.flush()
             return _wait(server)
         finally:
             server.stop()
-
-
-def _up_lines(listen: Listen, project: str, own: str, files: dict[str, Path]) -> Iterator[Line]:
-    yield [Part(f"the fleet of {project} is served at {listen.url}; this machine is {own}", "good")]
-    for name, path in files.items():
-        if name != own:
-            words = ["phasekeeper", "fleet", "join", listen.url, "--project", project, "--nkey", f"{name}.nk"]
-            yield [
-                Part(f"{name}: carry {plain(str(path), 300)} there, then  "),
-                Part(shlex.join(words), COMMAND),
-            ]
-    yield [Part("Ctrl-C ends it; what it has stays", "dim")]
 
 
 def _wait(server: ServerProcess) -> int:
@@ -209,11 +191,24 @@ def _credentials(path: Path) -> str:
 
 
 def leave(options: Namespace) -> int:
-    """`fleet leave`: forget the servers and the key of a project."""
+    """`fleet leave`: forget the servers and the key of a project, and take its rows off the board.
+
+    A server that runs sees the file change, and does so too for what it has told until then.
+    """
     with _usage_errors():
         project = _project(options)
-        left = remove_membership(project)
-    print_lines([[Part(f"left {project}" if left else f"this machine takes no part in {project}")]])
+        membership = membership_of(project)
+        if membership is None or not remove_membership(project):
+            print_lines([[Part(f"this machine takes no part in {project}")]])
+            return OK
+    print_lines([[Part(f"left {project}")]])
+    try:
+        count = LINK.call(membership, BOARD, partial(remove_rows, of=membership.member))
+        said = Part(f"{count} rows of this machine were taken off its board", "dim")
+    except FleetUnreachable as error:
+        again = "join again and leave once it is in reach, to take them off"
+        said = Part(f"rows of this machine may stay on its board; {again}: {plain(str(error), 300)}", "warn")
+    print_lines([[said]])
     return OK
 
 
@@ -230,7 +225,7 @@ def status(options: Namespace) -> int:
     elif not reports:
         print_lines([[Part("this machine takes part in no fleet; `phasekeeper fleet --help` says how")]])
     else:
-        print_lines(line for report in reports for line in _report_lines(report))
+        print_lines(line for report in reports for line in fleet_lines(report))
     return OK
 
 
@@ -263,24 +258,6 @@ def _answer_report(proposal: AnswerProposal, result: AnswerResult | None) -> dic
     return {**told, "state": state, "why": why, "at": at}
 
 
-def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
-    where = f"{report['project']}: {report['member']} on {', '.join(report['servers'])}"
-    yield [Part(plain(where, 600), "run")]
-    if not report["reachable"]:
-        yield [Part(f"  cannot be reached: {plain(report['problem'], 600)}", "bad")]
-        yield [Part("  work goes on as on one machine; claims are reconciled at the next contact", "dim")]
-        return
-    for claim in report["claims"]:
-        until = f" until {claim['until']}" if claim["state"] == "claimed" else f" {claim['outcome']}"
-        who = f"{claim['state']} by {claim['actor']} on {claim['member']}"
-        yield [Part(plain(f"  {claim['task']} of {claim['run']}: {who}{until}", 600))]
-    if not report["claims"]:
-        yield [Part("  nobody has a task", "dim")]
-    for sent in report["answers"]:
-        what = f"  answered {sent['question']} of {sent['run']} with {sent['option']}: "
-        yield [Part(plain(what + _ANSWER_STATES[sent["state"]].format(**sent), 900), _STYLES[sent["state"]])]
-
-
 async def _live_claims(bucket: Bucket) -> Sequence[tuple[SharedClaim, int]]:
     """The claims there are, with their revisions."""
     claims: list[tuple[SharedClaim, int]] = []
@@ -308,7 +285,7 @@ def board(options: Namespace) -> int:
         shared = [{"run": run.run, "differs": run.differs, "clones": _clones(run)} for run in runs]
         print_json({"project": declared.project, "runs": shared, "unread": unread})
     else:
-        print_lines(line for run in runs for line in _board_lines(run))
+        print_lines(line for run in runs for line in shared_run_lines(run))
         if not runs:
             print_lines([[Part("no machine has told of a run yet; a server does while it watches the root")]])
         if unread:
@@ -318,35 +295,6 @@ def board(options: Namespace) -> int:
 
 def _clones(run: SharedRun) -> list[dict[str, Any]]:
     return [clone._asdict() for clone in run.clones]
-
-
-def _board_lines(run: SharedRun) -> Iterator[Line]:
-    differs = [Part("  clones differ", "warn")] if run.differs else []
-    title = next((clone.title for clone in run.clones if clone.title), "")
-    yield [Part(plain(run.run, 300), "run"), Part(f"  {plain(title, 200)}" if title else ""), *differs]
-    for clone in run.clones:
-        progress = f", {clone.done} of {clone.total} done" if clone.total >= 0 else ""
-        state = f"{clone.status}, phase {clone.phase or 'none'}{progress}, next: {clone.next}"
-        where = f"revision {clone.revision[:12]}, commit {clone.commit[:10] or 'none'}, told {clone.at}"
-        yield [Part(plain(f"  {clone.member}: {state}", 600))]
-        yield [Part(plain(f"    {where}", 300), "dim")]
-        if clone.reason:
-            yield [Part(plain(f"    {clone.reason}", 500), "dim")]
-        yield from _question_lines(clone)
-
-
-def _question_lines(clone: RunSummary) -> Iterator[Line]:
-    """What a person is asked, in words where the project shares them, and how it is answered over there."""
-    is_whole = len(clone.asked) == len(clone.questions)
-    for id_, asked in zip(clone.questions, clone.asked if is_whole else clone.questions, strict=True):
-        yield [Part(plain(f"    a person is asked: {asked}", 500), "warn")]
-        words = shlex.join(["phasekeeper", "answer", clone.run or ".", id_])
-        yield [Part(plain(f"      on {clone.member}:  ", 100), "dim"), Part(plain(words, 1500), COMMAND)]
-        if clone.subject_of(id_):
-            words = shlex.join(
-                ["phasekeeper", "answer", "--fleet", clone.run or ".", id_, "--on", clone.member]
-            )
-            yield [Part("      or here:  ", "dim"), Part(plain(words, 1500), COMMAND)]
 
 
 # ---- answers to questions of another machine ------------------------------------------------------

@@ -121,7 +121,10 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         assert "  tasks: f-01, f-02\n" in bob.run("next", RUN).stdout
         alone = bob.run("claim", RUN, "f-02", "--as", "bob")
         assert alone.returncode == 0 and "on this machine alone" in alone.stderr
-        assert bob.run("fleet", "leave").stdout == "left library\n"
+        left = bob.run("fleet", "leave").stdout
+        assert left.startswith(
+            "left library\nrows of this machine may stay on its board; join again and leave"
+        )
         assert bob.run("fleet", "leave").stdout == "this machine takes no part in library\n"
     finally:
         # Killed it would leave its own server behind.

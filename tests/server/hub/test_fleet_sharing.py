@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.fleet.shared_board import SharedRun
 from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.server.cli.main import main
+from phasekeeper.server.disk.decision_keys import fleet_path
 from phasekeeper.server.fleet.board_feed import read_board
 from phasekeeper.server.fleet.bucket import FleetUnreachable
 from phasekeeper.server.fleet.connection import BOARD, LINK
-from phasekeeper.server.fleet.membership import Membership, save_membership
+from phasekeeper.server.fleet.membership import Membership, remove_membership, save_membership
+from phasekeeper.server.hub import fleet_sharing
 from phasekeeper.server.hub.hub import Hub
 
 from tests.server.fleet.machines import PROJECT, Machines
@@ -90,6 +93,120 @@ def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> N
         asyncio.run(scene())
     finally:
         machines.stop()
+
+
+def test_a_machine_that_leaves_is_told_of_no_more_until_it_joins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fleet_sharing, "_LOOK_S", _LOOK_S)
+    machines = Machines(tmp_path / "machines", "ann", "bob")
+    roots = {name: clone(tmp_path / name, "ids") for name in machines.names}
+
+    def leave() -> str:
+        with machines.on("ann"):
+            assert main(["fleet", "leave", "--project", PROJECT]) == 0
+        return capsys.readouterr().out
+
+    def join() -> None:
+        with machines.on("ann"):
+            save_membership(machines.memberships["ann"])
+
+    async def until_shared(hub: Hub, roots: set[Path]) -> None:
+        for _ in range(_BOUND):
+            if shared_roots(hub) == roots:
+                return
+            await asyncio.sleep(_LOOK_S)
+        raise AssertionError(f"{shared_roots(hub)} are shared, not {roots}")
+
+    async def scene() -> None:
+        hubs: dict[str, Hub] = {}
+        for name in machines.names:
+            with machines.on(name):
+                hubs[name] = Hub(asyncio.get_running_loop())
+                await hubs[name].engine.open(roots[name])
+                await hubs[name]._fleet.wait_for_memberships()
+        await eventually(machines, "bob", {"ann": "stay do", "bob": "stay do"})
+        feed = hubs["ann"]._fleet._roots[roots["ann"]]._feed
+        said = await asyncio.to_thread(leave)
+        assert said.startswith(f"left {PROJECT}\n") and "taken off its board" in said
+        await until_shared(hubs["ann"], set())
+        await eventually(machines, "bob", {"bob": "stay do"})
+        # What changes now is not told, by nobody.
+        assert feed._task.done()
+        wanted = Command("report", "do", "error", tasks=("f-01",), actor="ann", message="it broke")
+        with machines.on("ann"):
+            await hubs["ann"].engine.act(roots["ann"], RUN, wanted)
+        await eventually(machines, "bob", {"bob": "stay do"})
+        join()
+        await until_shared(hubs["ann"], {roots["ann"]})
+        await eventually(machines, "bob", {"ann": "wait", "bob": "stay do"})
+        for hub in hubs.values():
+            await hub.stop()
+
+    try:
+        asyncio.run(scene())
+    finally:
+        machines.stop()
+
+
+def test_what_a_server_told_after_the_command_took_the_rows_off_is_taken_off_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_sharing, "_LOOK_S", _LOOK_S)
+    machines = Machines(tmp_path / "machines", "ann", "bob")
+    root = clone(tmp_path / "ann", "ids")
+
+    async def scene() -> None:
+        with machines.on("ann"):
+            hub = Hub(asyncio.get_running_loop())
+            await hub.engine.open(root)
+            await hub._fleet.wait_for_memberships()
+        await eventually(machines, "bob", {"ann": "stay do"})
+        with machines.on("ann"):
+            # The command got no further than this.
+            assert remove_membership(PROJECT)
+        for _ in range(_BOUND):
+            if not await asyncio.to_thread(board_of, machines, "bob"):
+                break
+            await asyncio.sleep(_LOOK_S)
+        assert LINK.call(machines.memberships["bob"], BOARD, read_board).runs == ()
+        await hub.stop()
+
+    try:
+        asyncio.run(scene())
+    finally:
+        machines.stop()
+
+
+def test_a_file_of_memberships_that_cannot_be_read_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(fleet_sharing, "_LOOK_S", _LOOK_S)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    root = clone(tmp_path / "root", "ids")
+    save_membership(Membership(PROJECT, ("nats://127.0.0.1:1",), "ann"))
+
+    async def scene() -> None:
+        hub = Hub(asyncio.get_running_loop())
+        await hub.engine.open(root)
+        await hub._fleet.wait_for_memberships()
+        fleet_path().write_text("{}")
+        for _ in range(_BOUND):
+            if "what is shared stays as it was" in caplog.text:
+                break
+            await asyncio.sleep(_LOOK_S)
+        assert "what is shared stays as it was" in caplog.text
+        assert shared_roots(hub) == {root}
+        # Nobody can be told that it is left; it is, all the same.
+        fleet_path().unlink()
+        for _ in range(_BOUND):
+            if "stay on the board" in caplog.text:
+                break
+            await asyncio.sleep(_LOOK_S)
+        assert shared_roots(hub) == set()
+        await hub.stop()
+
+    asyncio.run(scene())
 
 
 async def _assistant_sees(hub: Hub, root: Path) -> None:
