@@ -15,6 +15,7 @@ import pytest
 from phasekeeper.orchestration.fleet.shared_board import RunSummary, SharedBoard, SharedRun
 from phasekeeper.server.cli.commands import fleet
 from phasekeeper.server.cli.main import main
+from phasekeeper.server.process_end import process_end_probe
 from phasekeeper.server.workspace import apply, fleet_claims
 from phasekeeper.server.workspace.workspace import Workspace
 
@@ -127,9 +128,30 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         )
         assert bob.run("fleet", "leave").stdout == "this machine takes no part in library\n"
     finally:
-        # Killed it would leave its own server behind.
         server.terminate()
         server.wait(20)
+
+
+def test_a_fleet_that_is_killed_leaves_no_server_and_comes_up_again(machines: Mapping[str, Machine]) -> None:
+    ann, port = machines["ann"], str(free_ports(1)[0])
+    words = ("fleet", "up", "--as", "ann", "--port", port)
+    killed = ann.start(*words)
+    assert _lines_of(killed)[0].startswith("the fleet of library is served at")
+    number = int(next(iter(Path(ann.environment["XDG_STATE_HOME"]).rglob("server.pid"))).read_text())
+    has_ended = process_end_probe(number)
+    assert has_ended and not has_ended()
+    assert ann.run("claim", RUN, "f-01", "--as", "ann").returncode == 0
+    killed.kill()
+    killed.communicate()
+    # It waits for the end of the one before; what that has stays.
+    again = ann.start(*words)
+    try:
+        assert _lines_of(again)[0].startswith("the fleet of library is served at")
+        assert has_ended()
+        assert "f-01 of work/one: claimed by ann on ann until" in ann.run("fleet", "status").stdout
+    finally:
+        again.terminate()
+        again.communicate()
 
 
 def test_next_names_the_tasks_of_others_and_hands_out_the_rest(
