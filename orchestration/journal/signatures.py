@@ -47,7 +47,8 @@ class SshSignature(NamedTuple):
 def signed_text(repository: str, where: str, record: Mapping[str, object]) -> bytes:
     """The text that a signature of a record covers: the repository's id, the journal's place in it, and the
     record as its line has it, `prev` included. Raises ValueError when the record is no JSON (a NaN)."""
-    if record.get("decided"):
+    if record.get("decided") and record.get("kind") == "answer":
+        # Its text does not say that it is an answer by a field: nothing else may be verified by it.
         return answer_text(repository, where, covered_by_answer(record))
     covered = {name: value for name, value in record.items() if name != "signature"}
     return _as_text("phasekeeper decision v1", repository, where, covered)

@@ -245,6 +245,9 @@ def test_an_answer_of_another_machine_is_recorded_once_and_verified_by_every_clo
         assert prove_lines(sofa, JOURNAL_PATH, [moved], None).proven == {0}
         assert prove_lines(sofa, JOURNAL_PATH, [line, moved], None).proven == {0}
         assert not prove_lines(sofa, f"work/two/{JOURNAL}", [line], None).proven
+        # An answer proves no decision of another kind.
+        other = json.dumps({**made, "kind": "override", "next": "mend", "gates": ["any"]})
+        assert not prove_lines(sofa, JOURNAL_PATH, [other], None).proven
 
 
 async def asked_again(machines: Machines, root: Path, sent: AnswerProposal) -> None:
