@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...orchestration.fleet.remote_answers import AnswerState
+from ...orchestration.fleet.remote_answers import AnswerState, DecisionKind
 from ...orchestration.fleet.shared_board import RunSummary, SharedRun
 from ...orchestration.sanitize import plain
 from .lines import COMMAND, Line, Part
@@ -49,6 +49,8 @@ def fleet_lines(report: Mapping[str, Any]) -> Iterator[Line]:
         yield [Part("  nobody has a task", "dim")]
     for sent in report["answers"]:
         what = f"  answered {sent['question']} of {sent['run']} with {sent['option']}: "
+        if sent["kind"] == DecisionKind.OVERRIDE:
+            what = f"  overrode {sent['run']} to {sent['option']}: "
         yield [Part(plain(what + _ANSWER_STATES[sent["state"]].format(**sent), 900), _STYLES[sent["state"]])]
 
 

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from ....orchestration.evaluation.trace import EvaluationTrace
-from ....orchestration.fleet.answer_fit import answer_of, open_questions
+from ....orchestration.fleet.answer_fit import command_of, open_questions, override_proposal
 from ....orchestration.fleet.messages import key_token
 from ....orchestration.fleet.remote_answers import (
     AnswerProposal,
     AnswerResult,
+    DecisionKind,
     OpenQuestion,
     misfit,
 )
@@ -33,16 +34,17 @@ from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.journal.signatures import one_line
 from ....orchestration.sanitize import plain
-from ....orchestration.updates.commands import InvalidCommand
+from ....orchestration.updates.commands import Command, InvalidCommand
 from ....orchestration.updates.confirmation import confirmation
 from ....orchestration.vfs.files import below
 from ...disk.decision_keys import fleet_path
 from ...disk.git import actor
-from ...disk.ssh_signers import has_ssh_decisions
+from ...disk.ssh_signers import SshSigners, has_ssh_decisions
 from ...fleet.answers import (
     NobodyAsks,
     SentAnswer,
     asking_clone,
+    clone_elsewhere,
     decision_lines,
     place_line,
     question_lines,
@@ -252,7 +254,7 @@ def _report(membership: Membership) -> dict[str, Any]:
 
 
 def _answer_report(proposal: AnswerProposal, result: AnswerResult | None) -> dict[str, Any]:
-    names = ("run", "question", "option", "member", "actor", "decided")
+    names = ("run", "kind", "question", "option", "member", "actor", "decided")
     told = {name: getattr(proposal, name) for name in names}
     state, why, at = (result.state, result.why, result.at) if result else ("sent", "", "")
     return {**told, "state": state, "why": why, "at": at}
@@ -313,31 +315,81 @@ def answer(options: Namespace) -> int:
         question = readable_question(clone, id_, open_questions(trace) if trace else ())
         proposal = _proposal(options, workspace, membership, clone, question)
         confirm(_decision_lines(clone, question, proposal, trace), options.run)
-        proposal = proposal._replace(decided=datetime.now(UTC).isoformat(timespec="seconds"))
-        where = journal_place(workspace.root, below(clone.home, JOURNAL))
-        with signing_errors():
-            proposal = sign_answer(workspace.root, where, key, proposal, signers)
-        send_answer(membership, proposal)
+        return _send(options, workspace, membership, proposal, clone.home, key, signers)
     except (FleetSetupError, FleetUnreachable, NobodyAsks, ValueError) as error:
         raise UsageError(f"nothing was sent: {error}") from None
+
+
+def override(options: Namespace) -> int:
+    """Show what an override elsewhere waives, by this clone, have it confirmed, sign and send it."""
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
+    why = one_line(options.reason or "")
+    if not why:
+        raise UsageError('a decision needs a reason: --reason "..."')
+    try:
+        membership = _membership(workspace)
+        own = membership.member, key_token(str(workspace.root))
+        run, board = options.run.removesuffix("/"), project_board(membership.project)
+        clone = clone_elsewhere(board, run, options.on or "", own)
+        if not has_ssh_decisions(HeadFiles(workspace.root).read):
+            raise UsageError(_NEEDS_SSH)
+        key, signers = ssh_identity(workspace.root, options.key or "")
+        match = workspace.match(clone.run)
+        if match is None:
+            raise NobodyAsks(f"this clone has no {clone.run}; get the files of that on {clone.member}")
+        trace, who = workspace.look(match), actor(workspace.root)
+        subject, head = override_proposal(trace, Command("override", step=options.to, why=why, actor=who))
+        proposal = AnswerProposal(
+            membership.project, clone.run, clone.member, clone.clone, "", options.to, "", (), subject, head,
+            why, who, "", kind=DecisionKind.OVERRIDE,
+        )  # fmt: skip
+        shown = confirmation(trace, command_of(proposal), datetime.now(UTC))
+        where = f"the server of {clone.member} records it, if it waives the same there; told {clone.at}"
+        confirm([shown.title, *shown.lines, where], options.run)
+        return _send(options, workspace, membership, proposal, trace.facts.snapshot.home, key, signers)
+    except (FleetSetupError, FleetUnreachable, NobodyAsks, ValueError) as error:
+        raise UsageError(f"nothing was sent: {error}") from None
+
+
+def _send(
+    options: Namespace,
+    workspace: Workspace,
+    membership: Membership,
+    proposal: AnswerProposal,
+    home: str,
+    key: str,
+    signers: SshSigners,
+) -> int:
+    """Sign a decision that was confirmed, and send it."""
+    proposal = proposal._replace(decided=datetime.now(UTC).isoformat(timespec="seconds"))
+    where = journal_place(workspace.root, below(home, JOURNAL))
+    with signing_errors():
+        proposal = sign_answer(workspace.root, where, key, proposal, signers)
+    send_answer(membership, proposal)
     if options.json:
         print_json({"sent": {**proposal._asdict(), "id": proposal.id}})
     else:
-        said = f"sent; it counts once the server of {clone.member} has verified and recorded it"
+        said = f"sent; it counts once the server of {proposal.member} has verified and recorded it"
         print_lines([[Part(plain(said, 200), "good")], [Part("`phasekeeper fleet status` tells", "dim")]])
     return OK
 
 
-def _asking(options: Namespace, workspace: Workspace) -> tuple[Membership, RunSummary]:
-    """(how this machine takes part in the project, the clone that asks)."""
+def _membership(workspace: Workspace) -> Membership:
+    """How this machine takes part in the project of a root. Raises UsageError where it does not."""
     declared = workspace.config.fleet
     if declared is None:
         raise UsageError("this root is of no project: `fleet: {project: ID}` in .phasekeeper/config.yaml")
     membership = membership_of(declared.project)
     if membership is None:
         raise UsageError(f"this machine has not joined {declared.project}: phasekeeper fleet join URL")
+    return membership
+
+
+def _asking(options: Namespace, workspace: Workspace) -> tuple[Membership, RunSummary]:
+    """(how this machine takes part in the project, the clone that asks)."""
+    membership = _membership(workspace)
     run, machine = options.run.removesuffix("/"), options.on or ""
-    clone = asking_clone(project_board(declared.project), run, options.question or "", machine)
+    clone = asking_clone(project_board(membership.project), run, options.question or "", machine)
     if (clone.member, clone.clone) == (membership.member, key_token(str(workspace.root))):
         raise UsageError(f"it is asked in this very clone: phasekeeper answer {clone.run}")
     return membership, clone
@@ -394,5 +446,5 @@ def _decision_lines(
     """What is decided, as the person has to see it before."""
     if trace is None:
         return decision_lines(clone, question, proposal)
-    shown = confirmation(trace, answer_of(proposal), datetime.now(UTC))
+    shown = confirmation(trace, command_of(proposal), datetime.now(UTC))
     return [shown.title, *shown.lines, place_line(clone)]
