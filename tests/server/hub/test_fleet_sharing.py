@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -51,6 +51,24 @@ def board_of(machines: Machines, name: str) -> Sequence[SharedRun]:
         return ()
 
 
+async def serve(machines: Machines, name: str, root: Path) -> Hub:
+    """A server on a machine that has a root open."""
+    with machines.on(name):
+        hub = Hub(asyncio.get_running_loop())
+        await hub.engine.open(root)
+        # The membership is read while the machine's folders are at hand.
+        await hub._fleet.wait_for_memberships()
+    return hub
+
+
+async def until(holds: Callable[[], bool], what: str) -> None:
+    for _ in range(_BOUND):
+        if await asyncio.to_thread(holds):
+            return
+        await asyncio.sleep(_LOOK_S)
+    raise AssertionError(what)
+
+
 async def eventually(machines: Machines, name: str, phases: dict[str, str]) -> SharedRun:
     """The run as a machine sees it once every clone of it is in that status."""
     runs: Sequence[SharedRun] = ()
@@ -67,13 +85,7 @@ def test_each_machine_sees_where_a_run_stands_on_the_others(tmp_path: Path) -> N
     roots = {"ann": clone(tmp_path / "ann", "full"), "bob": clone(tmp_path / "bob", "ids")}
 
     async def scene() -> None:
-        hubs: dict[str, Hub] = {}
-        for name in machines.names:
-            with machines.on(name):
-                hubs[name] = Hub(asyncio.get_running_loop())
-                await hubs[name].engine.open(roots[name])
-                # The membership is read while the machine's folders are at hand.
-                await hubs[name]._fleet.wait_for_memberships()
+        hubs = {name: await serve(machines, name, roots[name]) for name in machines.names}
         both = await eventually(machines, "bob", {"ann": "stay do", "bob": "stay do"})
         mine, theirs = both.clones
         assert (mine.title, theirs.title) == ("Feature", "")
@@ -112,19 +124,10 @@ def test_a_machine_that_leaves_is_told_of_no_more_until_it_joins_again(
             save_membership(machines.memberships["ann"])
 
     async def until_shared(hub: Hub, roots: set[Path]) -> None:
-        for _ in range(_BOUND):
-            if shared_roots(hub) == roots:
-                return
-            await asyncio.sleep(_LOOK_S)
-        raise AssertionError(f"{shared_roots(hub)} are shared, not {roots}")
+        await until(lambda: shared_roots(hub) == roots, f"not {roots} are shared")
 
     async def scene() -> None:
-        hubs: dict[str, Hub] = {}
-        for name in machines.names:
-            with machines.on(name):
-                hubs[name] = Hub(asyncio.get_running_loop())
-                await hubs[name].engine.open(roots[name])
-                await hubs[name]._fleet.wait_for_memberships()
+        hubs = {name: await serve(machines, name, roots[name]) for name in machines.names}
         await eventually(machines, "bob", {"ann": "stay do", "bob": "stay do"})
         feed = hubs["ann"]._fleet._roots[roots["ann"]]._feed
         said = await asyncio.to_thread(leave)
@@ -157,18 +160,12 @@ def test_what_a_server_told_after_the_command_took_the_rows_off_is_taken_off_by_
     root = clone(tmp_path / "ann", "ids")
 
     async def scene() -> None:
-        with machines.on("ann"):
-            hub = Hub(asyncio.get_running_loop())
-            await hub.engine.open(root)
-            await hub._fleet.wait_for_memberships()
+        hub = await serve(machines, "ann", root)
         await eventually(machines, "bob", {"ann": "stay do"})
         with machines.on("ann"):
             # The command got no further than this.
             assert remove_membership(PROJECT)
-        for _ in range(_BOUND):
-            if not await asyncio.to_thread(board_of, machines, "bob"):
-                break
-            await asyncio.sleep(_LOOK_S)
+        await until(lambda: not board_of(machines, "bob"), "its rows stay")
         assert LINK.call(machines.memberships["bob"], BOARD, read_board).runs == ()
         await hub.stop()
 
@@ -191,18 +188,11 @@ def test_a_file_of_memberships_that_cannot_be_read_changes_nothing(
         await hub.engine.open(root)
         await hub._fleet.wait_for_memberships()
         fleet_path().write_text("{}")
-        for _ in range(_BOUND):
-            if "what is shared stays as it was" in caplog.text:
-                break
-            await asyncio.sleep(_LOOK_S)
-        assert "what is shared stays as it was" in caplog.text
+        await until(lambda: "what is shared stays as it was" in caplog.text, "it is not said")
         assert shared_roots(hub) == {root}
         # Nobody can be told that it is left; it is, all the same.
         fleet_path().unlink()
-        for _ in range(_BOUND):
-            if "stay on the board" in caplog.text:
-                break
-            await asyncio.sleep(_LOOK_S)
+        await until(lambda: "stay on the board" in caplog.text, "it is not said")
         assert shared_roots(hub) == set()
         await hub.stop()
 
