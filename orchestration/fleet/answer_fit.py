@@ -6,13 +6,13 @@ from ..definition.names import PROPOSED
 from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..journal.journal import Record
 from ..journal.lines import JOURNAL, parse_lines
-from ..journal.signatures import covered_by_answer, one_line, subject_of
+from ..journal.signatures import covered_elsewhere, one_line, subject_of, subject_of_override
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION, STATE
 from ..states import RecordKind
 from ..updates.commands import Command, build_record
 from ..vfs.files import below
-from .remote_answers import AnswerProposal, OpenQuestion, misfit
+from .remote_answers import AnswerProposal, DecisionKind, OpenQuestion, misfit
 
 MOST_QUESTIONS = 20
 """Of a run other machines are told of so many."""
@@ -43,14 +43,16 @@ def _subject(trace: EvaluationTrace, question: QuestionState) -> str:
 
 
 def is_recorded(trace: EvaluationTrace, proposal: AnswerProposal) -> bool:
-    """True if the journal has that very answer, and it counts."""
+    """True if the journal has that very decision, and it counts."""
     records = (each for each in trace.facts.snapshot.records if each["decided"] == proposal.decided)
-    return any(covered_by_answer(each) == proposal.signed_content for each in records)
+    return any(covered_elsewhere(each) == proposal.signed_content for each in records)
 
 
 def refusal(trace: EvaluationTrace, proposal: AnswerProposal) -> str:
-    """Why an answer from another machine does not fit the run as it is; "" where it does. Its signature is
+    """Why a decision from another machine does not fit the run as it is; "" where it does. Its signature is
     not looked at."""
+    if proposal.kind is DecisionKind.OVERRIDE:
+        return _override_refusal(trace, proposal)
     if why := misfit(proposal, open_questions(trace)):
         return why
     home = trace.facts.snapshot.home
@@ -65,14 +67,34 @@ def refusal(trace: EvaluationTrace, proposal: AnswerProposal) -> str:
     return ""
 
 
+def _override_refusal(trace: EvaluationTrace, proposal: AnswerProposal) -> str:
+    if proposal.after != trace.facts.snapshot.journal.head:
+        return "the journal there is not as the person saw it; get the files of that clone, and look again"
+    try:
+        subject = subject_of_override(build_record(trace, command_of(proposal)))
+    except CommandRefused as refused:
+        return str(refused)
+    return "" if subject == proposal.subject else "it would waive something else by now; look at it again"
+
+
+def override_proposal(trace: EvaluationTrace, wanted: Command) -> tuple[str, str]:
+    """(the digest of what an override waives, that of the journal's last line). Raises CommandRefused."""
+    return subject_of_override(build_record(trace, wanted)), trace.facts.snapshot.journal.head
+
+
 def _answers(record: Record, question: str) -> bool:
     scope = record.get("scope")
     named = f"{record.get('question')}:{scope}" if scope else record.get("question")
     return record.get("kind") == RecordKind.ANSWER and named == question
 
 
-def answer_of(proposal: AnswerProposal) -> Command:
+def command_of(proposal: AnswerProposal) -> Command:
     """The command that records a proposal."""
+    if proposal.kind is DecisionKind.OVERRIDE:
+        return Command(
+            kind="override", step=proposal.option, why=proposal.why, actor=proposal.actor, channel="fleet",
+            decided=proposal.decided,
+        )  # fmt: skip
     return Command(
         kind="answer", question=proposal.question, option=proposal.option, why=proposal.why,
         actor=proposal.actor, channel="fleet", decided=proposal.decided, after=proposal.after,

@@ -1,9 +1,10 @@
-"""Answers that people give on another machine than the one whose files are asked about.
+"""Decisions that people make on another machine than the one whose files they are about.
 
 The machine that asks tells, with how its run stands, what each open question is and what it is about. An
 answer travels as a proposal to the one clone that asked, signed with the SSH key of its person over what its
 record will be verified by. That clone's own server judges it, writes the record, and tells what became of it.
-Messages are read as hostile: what has not the form is passed over, and one that has it proves nothing.
+An override travels alike, with what it waives in place of a question. Messages are read as hostile: what has
+not the form is passed over, and one that has it proves nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..journal.signatures import MAX_SIGNATURE, one_line
 from .messages import MAX_ITEMS, MAX_TEXT, Value, format_message, key_token, parse_message, text_of
@@ -22,7 +23,7 @@ LIFETIME_S = 7 * 24 * 3600
 _ANSWERS, _RESULTS = "answers", "results"
 _TEXTS = (
     "project", "run", "member", "clone", "question", "option", "asked", "subject", "after", "why", "actor",
-    "decided",
+    "decided", "kind",
 )  # fmt: skip
 
 
@@ -31,6 +32,13 @@ class AnswerState(StrEnum):
 
     RECORDED = "recorded"
     REFUSED = "refused"
+
+
+class DecisionKind(StrEnum):
+    """What a proposal is; the kind of its record."""
+
+    ANSWER = "answer"
+    OVERRIDE = "override"
 
 
 class OpenQuestion(NamedTuple):
@@ -55,7 +63,11 @@ class OpenQuestion(NamedTuple):
 
 class AnswerProposal(NamedTuple):
     """An answer to a question of a clone: `member` and `clone` are the one that asked, `after` is the digest
-    of the last line of its journal then, `decided` the time (ISO 8601, UTC) by the person's machine."""
+    of the last line of its journal then, `decided` the time (ISO 8601, UTC) by the person's machine.
+
+    An override has the phase it leads to as `option`, what it waives as `subject`
+    (`signatures.subject_of_override`), and neither a question nor options.
+    """
 
     project: str
     run: str
@@ -71,10 +83,14 @@ class AnswerProposal(NamedTuple):
     actor: str
     decided: str
     signature: str = ""
+    kind: DecisionKind = DecisionKind.ANSWER
 
     @property
     def signed_content(self) -> Mapping[str, object]:
-        """What the signature covers, as `signatures.covered_by_answer` gives it of the record."""
+        """What the signature covers, as `signatures.covered_elsewhere` gives it of the record."""
+        if self.kind is DecisionKind.OVERRIDE:
+            names = ("option", "subject", "after", "why", "actor", "decided")
+            return {name: getattr(self, name) for name in names}
         names = ("question", "option", "asked", "subject", "after", "why", "actor", "decided")
         return {name: getattr(self, name) for name in names} | {"options": list(self.options)}
 
@@ -136,7 +152,10 @@ def parse_proposal(key: str, raw: bytes) -> AnswerProposal | None:
     values = parse_message(raw)
     if values is None:
         return None
-    texts = {name: text_of(values, name) for name in _TEXTS}
+    texts: dict[str, Any] = {name: text_of(values, name) for name in _TEXTS}
+    if texts["kind"] not in tuple(DecisionKind):
+        return None
+    texts["kind"] = DecisionKind(texts["kind"])
     signature = "".join(_list_of(values, "signature"))
     proposal = AnswerProposal(**texts, options=_list_of(values, "options"), signature=signature)
     is_signed = 0 < len(signature) <= MAX_SIGNATURE

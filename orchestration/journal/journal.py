@@ -63,7 +63,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "program": ("", "in a decision: the program in which the person was asked, as it names itself"),
     "mac": ("", "the proof that a person decided"),
     "signature": ("", "the proof that a person decided: a signature by their SSH key"),
-    "decided": ("", "in an answer given on another machine: when the person signed it there"),
+    "decided": ("", "in a decision of another machine: when the person signed it there"),
     "after": ("", "in such an answer: the digest of the last line that the person's machine knew of"),
     "prev": ("", "the digest of the line before"),
 }

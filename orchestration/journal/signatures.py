@@ -3,8 +3,9 @@
 The signature is what `ssh-keygen -Y sign` makes (OpenSSH, PROTOCOL.sshsig): a blob that names the public key,
 the namespace and the algorithms. A record has it as base64 in one line. Reading one proves nothing.
 
-An answer that was given on another machine (its record has `decided`) is signed there, before its line is
-written: its signature covers what was decided and what it is about, and not the line's place in the chain.
+An answer or an override of another machine (its record has `decided`) is signed there, before its line is
+written: its signature covers what was decided and what it is about. Of an answer it leaves the line's place
+in the chain out; an override stands directly behind the last line that its person knew.
 """
 
 from __future__ import annotations
@@ -47,19 +48,41 @@ class SshSignature(NamedTuple):
 def signed_text(repository: str, where: str, record: Mapping[str, object]) -> bytes:
     """The text that a signature of a record covers: the repository's id, the journal's place in it, and the
     record as its line has it, `prev` included. Raises ValueError when the record is no JSON (a NaN)."""
-    if record.get("decided"):
-        return answer_text(repository, where, covered_by_answer(record))
+    kind = record.get("kind")
+    if record.get("decided") and kind in ("answer", "override"):
+        return decision_text(str(kind), repository, where, covered_elsewhere(record))
     covered = {name: value for name, value in record.items() if name != "signature"}
     return _as_text("phasekeeper decision v1", repository, where, covered)
 
 
-def answer_text(repository: str, where: str, covered: Mapping[str, object]) -> bytes:
-    """The text that is signed for an answer on another machine; `covered` is as of `covered_by_answer`."""
-    return _as_text("phasekeeper answer v1", repository, where, covered)
+def decision_text(kind: str, repository: str, where: str, covered: Mapping[str, object]) -> bytes:
+    """The text that is signed on another machine for a decision of a kind, which proves none of another one;
+    `covered` is as of `covered_elsewhere`."""
+    return _as_text(f"phasekeeper {kind} v1", repository, where, covered)
 
 
 def _as_text(*parts: object) -> bytes:
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def covered_elsewhere(record: Mapping[str, object]) -> Mapping[str, object]:
+    """What the signature of a decision from another machine covers of its record."""
+    return covered_by_override(record) if record.get("kind") == "override" else covered_by_answer(record)
+
+
+def covered_by_override(record: Mapping[str, object]) -> Mapping[str, object]:
+    """Who went where, when, why, behind which line of the journal, and a digest of what is waived by it."""
+    names = {"option": "next", "after": "prev", "why": "why", "actor": "actor", "decided": "decided"}
+    covered = {name: record.get(field, "") for name, field in names.items()}
+    return {**covered, "subject": subject_of_override(record)}
+
+
+def subject_of_override(record: Mapping[str, object]) -> str:
+    """The digest (SHA-256, hex) of what an override waives, and of where the run is then."""
+    seen = sorted([str(each["path"]), str(each["digest"])] for each in _objects(record, "files"))
+    place = [record.get(name) or "" for name in ("phase", "stage", "iteration")]
+    waived = [sorted(map(str, _items(record, name))) for name in ("gates", "phases", "tasks")]
+    return sha256(_as_text("phasekeeper override subject v1", *place, *waived, seen)).hexdigest()
 
 
 def covered_by_answer(record: Mapping[str, object]) -> Mapping[str, object]:
@@ -91,10 +114,14 @@ def one_line(text: str) -> str:
 
 def _objects(record: Mapping[str, object], name: str) -> Sequence[Mapping[str, object]]:
     """The items of a field that are objects with all that is read of them; others count as empty texts."""
-    listed = record.get(name)
-    items = listed if isinstance(listed, list) else []
+    items = _items(record, name)
     empty = {"id": "", "text": "", "path": "", "digest": ""}
     return [{**empty, **(item if isinstance(item, dict) else {"id": str(item)})} for item in items]
+
+
+def _items(record: Mapping[str, object], name: str) -> Sequence[object]:
+    listed = record.get(name)
+    return listed if isinstance(listed, list) else []
 
 
 def read_signature(text: object) -> SshSignature | None:

@@ -54,8 +54,8 @@ class Command(NamedTuple):
     carries; what it wants merged into the state file is in it under `stateUpdates`. `report` is its text
     if the step needs one; a `message` that is such a text counts as well. `commits` are those that the data
     names and the repository has. A raise asks a person `message`; `tasks` are those it is about. `request` is
-    the caller's own id of the call, by which a repeated one is known. `decided` and `after` are of an answer
-    that was given on another machine, as its record has them.
+    the caller's own id of the call, by which a repeated one is known. `decided` is of a decision on another
+    machine, and `after` of an answer there, as their records have them.
     """
 
     kind: CommandKind
@@ -420,7 +420,7 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     return _stamp_record(
         trace, command, kind="override", phase=current, next=command.step, gates=gates, phases=phases,
         tasks=tasks_passed_over(trace, order), why=command.why, program=command.program,
-        files=failures_passed_over(trace, order),
+        decided=command.decided, files=failures_passed_over(trace, order),
     )  # fmt: skip
 
 

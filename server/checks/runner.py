@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import supervisor
+from .. import supervisor
 
 HEAD_BYTES = TAIL_BYTES = 128 * 1024
 """So much of the output is kept from its beginning and from its end."""

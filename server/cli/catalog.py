@@ -230,6 +230,8 @@ COMMANDS: list[CommandEntry] = [
         *_DECIDING,
         option("--to", "PHASE", "the phase to go to", required=True),
         *_WHY,
+        flag("--fleet", "a run on another machine, whose server records what is signed here"),
+        option("--on", "MACHINE", "with --fleet: the machine, where several have the run"),
         more=texts.DECISION,
     ),
     command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...orchestration.definition.reader import InvalidWorkflow
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.findings import Finding, finding
+from ...orchestration.result.held_tasks import HeldTask
 from ...orchestration.result.values import Evaluation
 from ...orchestration.snapshot.discovery import Discovery, Match
 from ...tools.project_paths import rebase_evaluation, rebase_finding, rebase_path
@@ -78,6 +79,15 @@ class SelectedRun:
     def evaluate_from_root(self) -> Evaluation:
         """The evaluation with all paths from the root that was opened: what people read."""
         return rebase_evaluation(self.evaluate(), self.folder)
+
+
+def held_tasks(workspace: Workspace, evaluation: Evaluation) -> Collection[HeldTask]:
+    """The next tasks of a run that others have on their machines, as far as the fleet can be asked."""
+    if workspace.config.fleet is None:
+        return ()
+    from ..workspace.fleet_claims import held_elsewhere  # late: one machine alone has nothing to do with it
+
+    return held_elsewhere(workspace, evaluation)
 
 
 @dataclass(frozen=True)

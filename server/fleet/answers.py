@@ -22,7 +22,7 @@ from ...orchestration.fleet.remote_answers import (
     result_key,
 )
 from ...orchestration.fleet.shared_board import RunSummary, SharedBoard
-from ...orchestration.journal.signatures import answer_text
+from ...orchestration.journal.signatures import decision_text
 from ..disk.ssh_signers import SshSigners, sign_text
 from .bucket import Bucket, FleetUnreachable
 from .connection import ANSWERS, LINK
@@ -55,24 +55,42 @@ def asking_clone(board: SharedBoard, run: str, question: str = "", machine: str 
     `run` is its path or the end of it, `question` an id and `machine` a member, "" for any. Raises
     NobodyAsks.
     """
-    named = [each for each in board.runs if each.run == run]
-    named = named or [each for each in board.runs if each.run.endswith(f"/{run}")]
     asking = [
         clone
-        for shared in named
-        for clone in shared.clones
+        for clone in _clones_of(board, run)
         if clone.questions and question in ("", *clone.questions) and machine in ("", clone.member)
     ]
     if not asking:
         what, where = question or "nothing", f"on {machine}" if machine else "on any machine"
         said = f"{what} is asked" if what == "nothing" else f"{what} is not asked"
         raise NobodyAsks(f"{said} in {run} {where}; `phasekeeper status --fleet` shows what is")
-    if len({clone.run for clone in asking}) > 1:
-        raise NobodyAsks(f"{run} is the end of several runs: {', '.join(sorted({c.run for c in asking}))}")
-    members = sorted({clone.member for clone in asking})
+    return _only_clone(asking, run, "ask that")
+
+
+def clone_elsewhere(board: SharedBoard, run: str, machine: str, own: tuple[str, str]) -> RunSummary:
+    """The clone of a run on another machine, of several on one the one told last; `own` is (member, clone)
+    of this one. As `asking_clone` otherwise."""
+    clones = [each for each in _clones_of(board, run) if (each.member, each.clone) != own]
+    clones = [each for each in clones if machine in ("", each.member)]
+    if not clones:
+        where = f"on {machine}" if machine else "on any other machine"
+        raise NobodyAsks(f"there is no {run} {where}; `phasekeeper status --fleet` shows what is")
+    return _only_clone(clones, run, "have it")
+
+
+def _clones_of(board: SharedBoard, run: str) -> Sequence[RunSummary]:
+    named = [each for each in board.runs if each.run == run]
+    named = named or [each for each in board.runs if each.run.endswith(f"/{run}")]
+    return [clone for shared in named for clone in shared.clones]
+
+
+def _only_clone(clones: Sequence[RunSummary], run: str, what: str) -> RunSummary:
+    if len({clone.run for clone in clones}) > 1:
+        raise NobodyAsks(f"{run} is the end of several runs: {', '.join(sorted({c.run for c in clones}))}")
+    members = sorted({clone.member for clone in clones})
     if len(members) > 1:
-        raise NobodyAsks(f"{' and '.join(members)} ask that, each in its clone; choose with --on MACHINE")
-    return max(asking, key=lambda clone: (clone.at, clone.clone))
+        raise NobodyAsks(f"{' and '.join(members)} {what}, each in its clone; choose with --on MACHINE")
+    return max(clones, key=lambda clone: (clone.at, clone.clone))
 
 
 def readable_question(clone: RunSummary, id_: str, here: Sequence[OpenQuestion]) -> OpenQuestion:
@@ -119,7 +137,7 @@ def sign_answer(
 ) -> AnswerProposal:
     """The proposal signed by a key of `ssh_keygen.signing_key`; `where` is the place of its run's journal in
     the repository. Raises SigningError, and ValueError for one that is too long to be sent."""
-    text = answer_text(signers.repository, where, proposal.signed_content)
+    text = decision_text(proposal.kind, signers.repository, where, proposal.signed_content)
     signature = sign_text(root, key, proposal.decided, text, proposal.actor, signers)
     signed = proposal._replace(signature=signature)
     format_proposal(signed)

@@ -21,7 +21,7 @@ from ...orchestration.fleet.shared_board import (
     parse_summary,
     summary_key,
 )
-from .bucket import Bucket, FleetUnreachable
+from .bucket import Bucket, FleetUnreachable, KeyValue
 from .connection import BOARD, LINK
 from .membership import FleetSetupError, membership_of
 
@@ -48,6 +48,25 @@ async def read_board(bucket: Bucket) -> SharedBoard:
                 break
             index.put(value.key, value.value)
     return index.board()
+
+
+async def remove_rows(bucket: Bucket, of: str) -> int:
+    """Take the rows of a member, or of one `MEMBER.CLONE`, off the board; how many there were.
+
+    Raises FleetUnreachable.
+    """
+    rows: list[KeyValue] = []
+    async with aclosing(bucket.watch(of)) as values:
+        async for value in values:
+            if value is None:
+                break
+            if value.value:
+                rows.append(value)
+    for each in rows:
+        row: KeyValue | None = each
+        while row and await bucket.compare_and_set(row.key, b"", row.revision) is None:
+            row = await bucket.get(row.key)
+    return len(rows)
 
 
 class BoardFeed:

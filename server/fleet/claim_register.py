@@ -6,7 +6,8 @@ write that the bucket took counts. Each function takes the bucket's refusal for 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Collection, Sequence
 
 from ...orchestration.fleet.shared_claims import (
     ClaimState,
@@ -40,6 +41,18 @@ async def take(bucket: Bucket, claim: SharedClaim, ttl_s: int, known: Collection
         if token := await bucket.lease(key, value, ttl_s, there.revision if there else 0):
             return token
     raise TaskConflict(claim.task, None)
+
+
+async def refusing_claims(
+    bucket: Bucket, claims: Sequence[SharedClaim], known: Collection[str] = ()
+) -> Sequence[SharedClaim | None]:
+    """For each claim that somebody might take: the one for which `take` would refuse it now, for showing."""
+    there = await asyncio.gather(*(bucket.get(claim_key(each.run, each.task)) for each in claims))
+    holders = [parse_claim(value.value) if value else None for value in there]
+    return [
+        holder if holder and not holder.yields_to(claim, known) else None
+        for claim, holder in zip(claims, holders, strict=True)
+    ]
 
 
 async def begin_report(bucket: Bucket, claim: SharedClaim, token: int, known: Collection[str] = ()) -> int:

@@ -129,15 +129,17 @@ class FleetLink:
         bucket: str,
         work: Callable[[Bucket], Awaitable[T]],
         patience_s: float = 12.0,
+        limit_s: float = _CALL_S,
     ) -> T:
-        """What `work` returns of a bucket of the project. Raises FleetUnreachable, and what `work` raises."""
+        """What `work` returns of a bucket of the project, within `limit_s`. Raises FleetUnreachable, and what
+        `work` raises."""
         if monotonic() < self._silent_until.get(membership, 0.0):
             raise FleetUnreachable(f"no server of {membership.project} answered a moment ago")
         done = asyncio.run_coroutine_threadsafe(
             self._run(membership, bucket, work, patience_s), self._start()
         )
         try:
-            return done.result(_CALL_S)
+            return done.result(limit_s)
         except TimeoutError:
             done.cancel()
             raise FleetUnreachable(f"the servers of {membership.project} do not answer") from None
@@ -166,8 +168,8 @@ class FleetLink:
     async def _run(
         self, membership: Membership, bucket: str, work: Callable[[Bucket], Awaitable[T]], patience_s: float
     ) -> T:
-        async with self._connecting:
-            connection = await self._connection(membership)
+        # Who does not wait for it leaves it to whoever asks next.
+        connection = await asyncio.shield(self._connection(membership))
         from .nats_bucket import NatsBucket  # late: without the package `connect` has said what to install
 
         if membership in self._lost and not connection.is_connected:
@@ -194,14 +196,15 @@ class FleetLink:
             await asyncio.sleep(_AGAIN_S)
 
     async def _connection(self, membership: Membership) -> Any:
-        connection = self._connections.get(membership)
-        if connection is None or connection.is_closed:
-            try:
-                connection = self._connections[membership] = await connect(membership)
-            except FleetUnreachable:
-                self._silent_until[membership] = monotonic() + _AGAIN_S
-                raise
-        return connection
+        async with self._connecting:
+            connection = self._connections.get(membership)
+            if connection is None or connection.is_closed:
+                try:
+                    connection = self._connections[membership] = await connect(membership)
+                except FleetUnreachable:
+                    self._silent_until[membership] = monotonic() + _AGAIN_S
+                    raise
+            return connection
 
     async def _close(self) -> None:
         for connection in self._connections.values():

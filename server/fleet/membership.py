@@ -38,10 +38,12 @@ class Membership(NamedTuple):
     ca: str = ""
 
 
-def memberships() -> Mapping[str, Membership]:
-    """The memberships by project, none where none was ever made. Raises FleetSetupError for a file that
-    others can read, or that holds something else."""
-    path = fleet_path()
+def memberships(path: Path | None = None) -> Mapping[str, Membership]:
+    """The memberships by project, none where none was ever made, from the user's file or the one at `path`.
+
+    Raises FleetSetupError for a file that others can read, or that holds something else.
+    """
+    path = path or fleet_path()
     content = read_private(path, _MAX_BYTES)
     if content.secret is None:
         if content.reason:

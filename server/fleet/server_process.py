@@ -14,13 +14,15 @@ import socket
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
+from .. import supervisor
 from ..disk.decision_keys import fleet_path
+from ..process_end import process_end_probe
 from .connection import ANSWERS, BOARD, CLAIMS, connect
 from .membership import FleetSetupError, Membership, is_loopback, require_name, write_private
 
@@ -33,7 +35,9 @@ _MOST = {"max_consumers": 100_000}
 """Each machine has one while it follows the board; without a number the server has a low one of its own."""
 _START_S = 15.0
 _LOOK_S = 0.05
-_END_S = 5.0
+_END_S = 2 * supervisor.GRACE_S + 3
+_FREE_S = 2 * supervisor.GRACE_S
+_MOST_PID = 20
 
 
 class Listen(NamedTuple):
@@ -126,6 +130,7 @@ def configuration(listen: Listen, cluster: str = "") -> str:
     settings = {
         "server_name": f"{socket.gethostname()}-{listen.port}",
         "listen": f"{listen.host}:{listen.port}",
+        "pid_file": str(_pid_file()),
         "max_payload": 65536,
         "max_connections": 20000,
         "jetstream": {"store_dir": str(base / "data"), "sync_interval": "always"},
@@ -165,21 +170,25 @@ def binary() -> str:
 
 
 class ServerProcess:
-    """The running server. It ends with `stop`; what it says is in `log`."""
+    """The running server. It ends with `stop`, and with this process, however that ends; what it says is in
+    `log`."""
 
     def __init__(self, listen: Listen) -> None:
         """Start it. Raises FleetSetupError where it cannot be, or something else listens there."""
         require_listen(listen)
+        _require_free(listen)
         self.log = folder() / "server.log"
         settings = folder() / "nats.conf"
         write_private(settings, configuration(listen).encode())
-        if _answers(listen):
-            at = f"{listen.host}:{listen.port}"
-            raise FleetSetupError(f"something listens at {at} already; choose another --port")
         with self.log.open("ab") as log:
-            command = [binary(), "-c", str(settings)]
+            # Killed, this process can end nothing; its end of the pipe ends all the same.
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/"
+                [sys.executable, "-I", supervisor.__file__, binary(), "-c", str(settings)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                cwd="/",
+                start_new_session=os.name == "posix",
             )
         until = monotonic() + _START_S
         while not _answers(listen):
@@ -188,17 +197,50 @@ class ServerProcess:
                 raise FleetSetupError(f"the server did not start; {self.log} says why")
             sleep(_LOOK_S)
 
-    def wait(self) -> int:
-        """Wait until it ends; its exit code."""
-        return self._process.wait()
+    def wait(self) -> None:
+        """Wait until it ends by itself."""
+        self._process.wait()
 
     def stop(self) -> None:
-        self._process.terminate()
+        assert self._process.stdin
+        with suppress(OSError):
+            self._process.stdin.close()
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _pid_file() -> Path:
+    return folder() / "server.pid"
+
+
+def _require_free(listen: Listen) -> None:
+    """Raises FleetSetupError where somebody listens already, with the process where a server of this user's
+    runs; one that is about to end, since its `fleet up` was killed, is waited for."""
+    if not _answers(listen):
+        return
+    number, has_ended = _earlier_server()
+    until = monotonic() + _FREE_S
+    while has_ended and not has_ended() and monotonic() < until:
+        sleep(_LOOK_S)
+    if not _answers(listen):
+        return
+    said = f"something listens at {listen.host}:{listen.port} already"
+    if has_ended and not has_ended():
+        who = f"the last server that `fleet up` started here still runs as process {number}"
+        raise FleetSetupError(f"{said}; {who}: end that (`kill {number}`), or choose another --port")
+    raise FleetSetupError(f"{said}; choose another --port")
+
+
+def _earlier_server() -> tuple[int, Callable[[], bool] | None]:
+    """(the number of the server that was started here last, whether it has ended; None where it is gone)."""
+    try:
+        number = int(_pid_file().read_bytes()[:_MOST_PID])
+    except (OSError, ValueError):
+        return 0, None
+    return number, process_end_probe(number)
 
 
 def _answers(listen: Listen) -> bool:

@@ -1,4 +1,4 @@
-"""Answers that people gave on other machines, judged and recorded by the server of the clone that asked.
+"""Decisions that people made on other machines, judged and recorded by the server of the clone that asked.
 
 Each is looked at once: whether it fits the run as it is, whether its signature is one of a person whom the
 commit HEAD lists, and last, under the run's lock, whether the record is the one that was signed. What became
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...orchestration.evaluation.trace import EvaluationTrace
-from ...orchestration.fleet.answer_fit import answer_of, is_recorded, refusal
+from ...orchestration.fleet.answer_fit import command_of, is_recorded, refusal
 from ...orchestration.fleet.remote_answers import (
     LIFETIME_S,
     AnswerProposal,
@@ -32,7 +32,7 @@ from ...orchestration.fleet.remote_answers import (
 )
 from ...orchestration.journal.journal import Record
 from ...orchestration.journal.lines import JOURNAL
-from ...orchestration.journal.signatures import answer_text, covered_by_answer, verification_time
+from ...orchestration.journal.signatures import covered_elsewhere, decision_text, verification_time
 from ...orchestration.states import RecordKind
 from ...orchestration.updates.commands import CommandRefused
 from ...orchestration.vfs.files import below
@@ -147,7 +147,7 @@ class AnswerRecorder:
                 self._unproven[author] += 1
                 return AnswerState.REFUSED, why
             prove = _signer_for(proposal)
-            await self._engine.act(root, run, answer_of(proposal), signed=True, sign_with=prove)
+            await self._engine.act(root, run, command_of(proposal), signed=True, sign_with=prove)
         except (CommandRefused, StoreError, UsageError) as error:
             # Another server of this clone may have been first.
             has_it = await self._has_it(proposal)
@@ -188,7 +188,8 @@ def _age_refusal(proposal: AnswerProposal, now: datetime) -> str:
 def _proof_refusal(root: Path, home: str, proposal: AnswerProposal) -> str:
     """Why the signature of a proposal proves nothing, by the signers of HEAD; "" where it does."""
     signers = ssh_signers(root, HeadFiles(root).read)
-    text = answer_text(signers.repository, journal_place(root, below(home, JOURNAL)), proposal.signed_content)
+    where = journal_place(root, below(home, JOURNAL))
+    text = decision_text(proposal.kind, signers.repository, where, proposal.signed_content)
     signed = SignedText(proposal.signature, proposal.decided, text)
     return remote_refusal(root, signed, proposal.actor, signers)
 
@@ -201,7 +202,7 @@ def _signer_for(proposal: AnswerProposal) -> SignerOf:
             if entry["kind"] == RecordKind.VERIFIED:
                 # Reports that lay there as files are recorded before it, with what checks measured.
                 return evidence_signer(root, home)(entry)
-            if covered_by_answer(entry) != proposal.signed_content:
+            if covered_elsewhere(entry) != proposal.signed_content:
                 raise CommandRefused("the run was changed meanwhile; look at it again")
             return {"signature": proposal.signature}
 

@@ -178,7 +178,8 @@ async def _record(access: CallAccess, request: DecisionDialog, decision: str, re
         what = f"answered {plain(command.question, 80)} {plain(decision, 60)}"
     with refusals():
         done = await access.engine.act(root, request.run.run, command, signed=True, revision=revision)
-    return next_step(done.evaluation, recorded=f"{what}, by a person")
+    held = await access.held_tasks(done.evaluation)
+    return next_step(done.evaluation, held=held, recorded=f"{what}, by a person")
 
 
 def _abstain(request: DecisionDialog, why: str) -> Answer:

@@ -76,7 +76,10 @@ async def text_of(access: CallAccess, name: str, arguments: Mapping[str, str]) -
     run = select_run(place, named)
     first = arguments.get("task", "")
     begin = f" Begin with task {quote(first, 80)}, if it may start." if first else ""
-    answer = gates(run, arguments.get("gate", "")) if name == "explain-gate" else next_step(run)
+    if name == "explain-gate":
+        answer = gates(run, arguments.get("gate", ""))
+    else:
+        answer = next_step(run, held=await access.held_tasks(run))
     return prompt.description, f"{_TASKS[name].format(begin=begin)}\n{_QUOTED}\n\n{answer.text}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -15,6 +15,7 @@ from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim
 from ...orchestration.journal.lines import CLAIMS
 from ...orchestration.plans.schedule import resolve
+from ...orchestration.result.held_tasks import HeldTask
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import AlreadyDone, Command, CommandRefused
@@ -166,6 +167,20 @@ class CallAccess:
             return await asyncio.to_thread(project_board, declared.project)
         except (FleetSetupError, FleetUnreachable) as error:
             raise ToolRefused(plain(str(error), 600)) from None
+
+    async def held_tasks(self, run: Evaluation) -> Collection[HeldTask]:
+        if not run.suggestion.tasks:
+            return ()
+
+        def look() -> Collection[HeldTask]:
+            workspace = Workspace(Path(run.root))
+            if workspace.config.fleet is None:
+                return ()
+            from ..workspace.fleet_claims import held_elsewhere  # late: one machine alone has none
+
+            return held_elsewhere(workspace, run)
+
+        return await asyncio.to_thread(look)
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:
         with refusals():

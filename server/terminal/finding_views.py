@@ -1,18 +1,20 @@
-"""Findings as lines: for `check` and `workflow lint`, and for errors on stderr."""
+"""Findings as lines: for `check` and `workflow lint`, and for errors on stderr; checks with what to type."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...orchestration.findings import Evidence, Finding, Severity
-from ...orchestration.result.values import CheckSummary
+from ...orchestration.result.values import CheckSummary, Evaluation
 from ...orchestration.sanitize import plain
+from ...orchestration.states import CheckResult
+from ...tools.check_words import check_command, check_words
 from .caller import current_folder
-from .lines import Line, Part, count_noun, more, name, path, waits
+from .lines import COMMAND, Line, Part, count_noun, more, name, path, waits
 
 if TYPE_CHECKING:
     from ...tools.check import BuildVerdict
@@ -24,6 +26,11 @@ _SEVERITY_STYLE = {
     Severity.WARNING: "warn",
     Severity.INFO: "phase",
     Severity.HINT: "dim",
+}
+_CHECK_STYLE: Mapping[CheckResult, str] = {
+    CheckResult.PASSED: "good",
+    CheckResult.FAILED: "bad",
+    CheckResult.UNTRUSTED: "wait",
 }
 
 
@@ -90,3 +97,22 @@ def from_here(root: Path, path: str) -> str:
     except (ValueError, OSError):
         # Another drive, or a current folder that is gone.
         return whole.as_posix()
+
+
+def check_lines(checks: Iterable[CheckSummary], indent: str, *, commands: bool = True) -> Iterator[Line]:
+    """A line for each check, and with `commands` one for what to type to get on with it."""
+    for check in checks:
+        at = f"  {at_place(check)}" if check.path else ""
+        yield [
+            Part(indent),
+            Part(check_words(check), _CHECK_STYLE.get(check.result, "warn")),
+            Part(at, "dim"),
+        ]
+        if commands and (command := check_command(check)):
+            yield [Part(f"{indent}  to go on: "), Part(command, COMMAND)]
+
+
+def checks_in_force(e: Evaluation) -> list[CheckSummary]:
+    """The checks of the gates in force, each once."""
+    found = {check.name: check for gate in e.gates if gate.in_force for check in gate.checks}
+    return [*found.values()]

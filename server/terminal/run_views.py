@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any
 
 from ...orchestration.findings import Evidence, Severity
+from ...orchestration.result.held_tasks import HeldTask, without_held_tasks
 from ...orchestration.result.phrases import in_sentence, status_phrase
 from ...orchestration.result.values import Evaluation, GateState, QuestionState, Suggestion
 from ...orchestration.sanitize import plain, value_text
@@ -18,8 +19,7 @@ from ...tools.assistant.answer import members_left_out, shrunk
 from ...tools.commands import WHY, command_line
 from ...tools.run_names import awaits_person
 from .caller import stdout
-from .check_views import check_lines, checks_in_force
-from .finding_views import at_place
+from .finding_views import at_place, check_lines, checks_in_force
 from .lines import (
     COMMAND,
     VERBATIM,
@@ -170,6 +170,13 @@ def _tasks(suggestion: Suggestion) -> Iterator[Line]:
         yield [Part("  tasks: "), Part(list_names(suggestion.tasks))]
 
 
+def _held_lines(held: Collection[HeldTask], *, has_free: bool) -> Iterator[Line]:
+    if held and not has_free:
+        yield [Part("  no task is free: wait, or work on another run", "wait")]
+    for each in held:
+        yield [Part("  not free: "), Part(plain(f"{each.task} is {each.phrase}", 400))]
+
+
 def _gate_title(gate: GateState) -> str:
     return "" if gate.title == gate.id else f" ({plain(gate.title)})"
 
@@ -200,12 +207,15 @@ def _person_or_job(e: Evaluation, waiting_for: str) -> Line:
     return [Part("  waiting for "), Part(plain(waiting_for, 300), "wait")]
 
 
-def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
+def next_step_lines(
+    e: Evaluation, where: Sequence[str] = (), held: Collection[HeldTask] = ()
+) -> Iterator[Line]:
     """The next step of one run: what, why, on what evidence, how it is reported, and what is not allowed now.
 
-    `where` are the words that a command about the run needs besides (`selection.root_option`).
+    `where` are the words that a command about the run needs besides (`selection.root_option`), `held` are
+    tasks that others have on their machines.
     """
-    suggestion = e.suggestion
+    suggestion = without_held_tasks(e, held).suggestion
     yield from _head(e)
     yield _next(e)
     yield from _evidence(suggestion.evidence, "    ")
@@ -230,6 +240,7 @@ def next_step_lines(e: Evaluation, where: Sequence[str] = ()) -> Iterator[Line]:
         if example and not fits:
             yield from _verbatim(example)
     yield from _tasks(suggestion)
+    yield from _held_lines(held, has_free=bool(suggestion.tasks))
     batches = suggestion.parallel
     if any(len(batch) > 1 for batch in batches):
         together = (" + ".join(map(name, batch[:8])) + more(len(batch) - 8) for batch in batches[:_BATCHES])

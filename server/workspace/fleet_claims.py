@@ -8,7 +8,7 @@ written down; what two machines did meanwhile to one task is put to a person at 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -29,6 +29,8 @@ from ...orchestration.fleet.shared_claims import (
 from ...orchestration.journal.journal import Claim
 from ...orchestration.journal.lines import JOURNAL, parse_lines
 from ...orchestration.plans.schedule import resolve
+from ...orchestration.result.held_tasks import HeldTask
+from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command, CommandRefused, InvalidCommand
 from ...orchestration.vfs.files import below
@@ -42,6 +44,10 @@ from ..store.claims import FleetConflict, UnfencedWork, key_of
 from ..store.folder import StoreError, read_file
 from .workspace import Workspace
 
+MOST_LOOKED_AT = 500
+"""Of a run's tasks so many are looked up before they are handed out."""
+_LOOK_S = 1.0
+"""Who only looks waits so long for the fleet, and then does without it."""
 _ENDED = "the claim on {} has ended; claim it again with `phasekeeper claim`"
 
 T = TypeVar("T")
@@ -78,6 +84,32 @@ def has_unfenced_work(root: Path, home: str) -> bool:
     Raises StoreError.
     """
     return bool(store_claims.read_unfenced(root, home))
+
+
+def held_elsewhere(workspace: Workspace, evaluation: Evaluation) -> Collection[HeldTask]:
+    """Those of a run's next tasks that cannot be claimed here, since others have them; none where this
+    machine takes no part in the project, or cannot ask it now."""
+    declared, tasks = workspace.config.fleet, evaluation.suggestion.tasks[:MOST_LOOKED_AT]
+    with suppress(FleetSetupError, FleetUnreachable, StoreError):
+        membership = membership_of(declared.project) if declared and tasks else None
+        if membership:
+            member, clone = membership.member, key_token(str(workspace.root))
+            claims = [SharedClaim(evaluation.run, task, member=member, clone=clone) for task in tasks]
+            known = _journal_lines(workspace.root, workspace.home(evaluation.run))
+            look = partial(claim_register.refusing_claims, claims=claims, known=known)
+            holders = LINK.call(membership, CLAIMS, look, _LOOK_S, _LOOK_S)
+            return [
+                HeldTask(task, each.state, each.actor, each.member, each.until, each.outcome)
+                for task, each in zip(tasks, holders, strict=True)
+                if each
+            ]
+    return ()
+
+
+def _journal_lines(root: Path, home: str) -> Sequence[str]:
+    """The digests of the lines of a run's journal, in order."""
+    raw = read_file(root, below(home, JOURNAL))[0] or b""
+    return [line.digest for line in parse_lines(raw)]
 
 
 class FleetClaims:
@@ -216,9 +248,7 @@ class FleetClaims:
         return SharedClaim(self._run, task, ClaimState.CLAIMED, who, member, clone, key, until)
 
     def _journal_lines(self) -> Sequence[str]:
-        """The digests of the lines of the run's journal, in order."""
-        raw = read_file(self._root, below(self._home, JOURNAL))[0] or b""
-        return [line.digest for line in parse_lines(raw)]
+        return _journal_lines(self._root, self._home)
 
     def _ask(self, work: Callable[[Bucket], Awaitable[T]]) -> T | None:
         """What the fleet says, None where nobody answers. Raises FleetConflict."""

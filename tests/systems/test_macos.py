@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from phasekeeper.server import memory, process_end
+from phasekeeper.server import memory, process_end, supervisor
 from phasekeeper.server.cache import file_systems
-from phasekeeper.server.checks import supervisor
 from phasekeeper.server.connector import address
 from phasekeeper.server.disk import decision_keys
 from phasekeeper.server.hub import process

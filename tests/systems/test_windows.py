@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from phasekeeper.server.checks import supervisor
+from phasekeeper.server import supervisor
 from phasekeeper.server.connector import address, command_call
 from phasekeeper.server.connector.address import ServerAddress, try_lock
 from phasekeeper.server.hub import process, sockets
@@ -153,7 +153,7 @@ def taskkill(words, **options):
     print(json.dumps({"taskkill": words[:-1]}), file=sys.stderr, flush=True)
     return run(["kill", "-9", words[-1]], **options)
 subprocess.Popen, subprocess.run = start, lambda words, **options: taskkill(words, **options)
-from phasekeeper.server.checks.supervisor import main
+from phasekeeper.server.supervisor import main
 sys.platform, os.name = "win32", "nt"
 sys.exit(main(sys.argv[1:]))
 """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ...orchestration.evaluation.trace import EvaluationTrace
 from ...orchestration.journal.journal import Claim, Record
+from ...orchestration.result.held_tasks import HeldTask
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from ...orchestration.updates.commands import Command
@@ -61,6 +62,10 @@ class Access(Protocol):
 
     async def fleet(self, place: RootRuns) -> SharedBoard:
         """The runs of the root's project on every machine of its fleet."""
+        ...
+
+    async def held_tasks(self, run: Evaluation) -> Collection[HeldTask]:
+        """The next tasks of a run that others have on their machines, as far as the fleet can be asked."""
         ...
 
     async def ask(self, run: Evaluation, question: Callable[[EvaluationTrace], T]) -> T:

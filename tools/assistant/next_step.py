@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from ...orchestration.findings import Severity
 from ...orchestration.journal.journal import Claim
 from ...orchestration.plans.schedule import TaskBoard
+from ...orchestration.result.held_tasks import HeldTask, without_held_tasks
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, Reportable, Suggestion
 from ...orchestration.sanitize import plain
@@ -47,6 +48,9 @@ NOT_REPORTED = (
     "no report of it counts yet: read what the run's files say of it, do it, write what is named here, "
     "decide which outcome is true, then report that"
 )
+NO_FREE_TASK = (
+    "others have every task that is to be done: do none of them; ask again later, or work on another run"
+)
 BESIDES = "a person may look at this besides; nobody is asked, so go on"
 _REPORT = {
     "step": 60,
@@ -78,14 +82,16 @@ def next_step(
     claim: Claim | None = None,
     token: str = "",
     texts: Mapping[str, str] = NO_TEXTS,
+    held: Collection[HeldTask] = (),
     recorded: str = "",
     note: str = "",
 ) -> Answer:
     """The next step of a run, why, and all that is needed to do it.
 
     `claim` is the task that was just claimed, `token` what the caller has to keep of it, `texts` what the
-    files of the tasks at hand say, by their ids, the first one first, `recorded` what was just recorded,
-    `note` a sentence to be told. `start` is the first ready task shown.
+    files of the tasks at hand say, by their ids, the first one first, `held` the tasks that others have on
+    their machines, `recorded` what was just recorded, `note` a sentence to be told. `start` is the first
+    ready task shown.
     """
     head, line = head_of(evaluation)
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
@@ -110,7 +116,9 @@ def next_step(
     _put_awaited(builder, evaluation)
     _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks or evaluation.claims))
     _produce(builder, evaluation.suggestion)
+    evaluation = without_held_tasks(evaluation, held)
     _tasks(builder, evaluation, start, claim)
+    _held_tasks(builder, held, has_free=bool(evaluation.suggestion.tasks))
     _notes(builder, evaluation)
     _first_text(builder, texts, 1 if claim else len(evaluation.suggestion.tasks))
     _order(builder, evaluation)
@@ -269,6 +277,19 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
 
     if board and ready:
         builder.fill("tasks", entries(board), start, len(ready))
+
+
+def _held_tasks(builder: AnswerBuilder, held: Collection[HeldTask], *, has_free: bool) -> None:
+    """The tasks that are to be done, and that others have: how many, and who has the first of them."""
+    if not held:
+        return
+    if not has_free:
+        builder.caution(NO_FREE_TASK)
+    shown = [*islice(held, _CLAIMS)]
+    words = "; ".join(f"{plain(each.task, 60)} is {quote(each.phrase, 200)}" for each in shown)
+    line = f"{len(held)} not free, on other machines: {words}"
+    texts = [{name: plain(text, 60) for name, text in each._asdict().items() if text} for each in shown]
+    builder.put("heldElsewhere", {"total": len(held), "tasks": texts}, line)
 
 
 def _first_text(builder: AnswerBuilder, texts: Mapping[str, str], tasks: int) -> None:

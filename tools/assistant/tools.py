@@ -17,6 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ...orchestration.evaluation.reportables import reportable
 from ...orchestration.evaluation.trace import EvaluationTrace, check_action
 from ...orchestration.journal.journal import Claim
+from ...orchestration.result.held_tasks import without_held_tasks
 from ...orchestration.result.values import Evaluation, Reportable
 from ...orchestration.sanitize import plain
 from ...orchestration.suggestions import did_you_mean
@@ -149,10 +150,11 @@ async def _next_step_answer(
     if claim:
         reports = await access.ask(run, partial(reports_of_task, task=claim.task))
         run = replace(run, suggestion=replace(run.suggestion, reports=reports))
-    ready = [claim.task] if claim else run.suggestion.tasks[:_MOST_TEXTS]
+    held = () if claim else await access.held_tasks(run)
+    ready = [claim.task] if claim else without_held_tasks(run, held).suggestion.tasks[:_MOST_TEXTS]
     tasks = [task for task in map(run.plan.task, ready) if task and task.path] if run.plan else []
     texts = {task.id: text for task in tasks if (text := await access.text(run, task.path))}
-    said = {"texts": texts, "claim": claim, **more}
+    said = {"texts": texts, "claim": claim, "held": held, **more}
     return access.memory.of(run, "next step", said, partial(next_step_of, run, **said))
 
 

@@ -112,6 +112,12 @@ def _adoptable(trace: EvaluationTrace) -> set[str]:
 
 def override(options: Namespace) -> int:
     """`override`: go against a suggestion or a shut gate, with a reason."""
+    if options.fleet:
+        from .fleet import override as override_elsewhere  # late: few machines are in a fleet
+
+        return override_elsewhere(options)
+    if options.on:
+        raise UsageError("--on is for runs on other machines: --fleet")
     return _decide(options, select_runs(options).runs[0], Command(kind="override", step=options.to))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 import signal
 import socket
 import sys
@@ -16,16 +15,17 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ....orchestration.evaluation.trace import EvaluationTrace
-from ....orchestration.fleet.answer_fit import answer_of, open_questions
+from ....orchestration.fleet.answer_fit import command_of, open_questions, override_proposal
 from ....orchestration.fleet.messages import key_token
 from ....orchestration.fleet.remote_answers import (
     AnswerProposal,
     AnswerResult,
-    AnswerState,
+    DecisionKind,
     OpenQuestion,
     misfit,
 )
@@ -34,16 +34,17 @@ from ....orchestration.fleet.shared_claims import SharedClaim, parse_claim
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.journal.signatures import one_line
 from ....orchestration.sanitize import plain
-from ....orchestration.updates.commands import InvalidCommand
+from ....orchestration.updates.commands import Command, InvalidCommand
 from ....orchestration.updates.confirmation import confirmation
 from ....orchestration.vfs.files import below
 from ...disk.decision_keys import fleet_path
 from ...disk.git import actor
-from ...disk.ssh_signers import has_ssh_decisions
+from ...disk.ssh_signers import SshSigners, has_ssh_decisions
 from ...fleet.answers import (
     NobodyAsks,
     SentAnswer,
     asking_clone,
+    clone_elsewhere,
     decision_lines,
     place_line,
     question_lines,
@@ -52,9 +53,9 @@ from ...fleet.answers import (
     sent_answers,
     sign_answer,
 )
-from ...fleet.board_feed import project_board
+from ...fleet.board_feed import project_board, remove_rows
 from ...fleet.bucket import Bucket, FleetUnreachable
-from ...fleet.connection import CLAIMS, LINK
+from ...fleet.connection import BOARD, CLAIMS, LINK
 from ...fleet.membership import (
     FleetSetupError,
     Membership,
@@ -65,7 +66,8 @@ from ...fleet.membership import (
     save_membership,
 )
 from ...fleet.server_process import ADMIN, Listen, ServerProcess, add_member, create_buckets, read_seed
-from ...terminal.lines import COMMAND, Line, Part, print_lines
+from ...terminal.fleet_views import fleet_lines, fleet_up_lines, shared_run_lines
+from ...terminal.lines import Part, print_lines
 from ...workspace.decision_proof import journal_place, signing_errors, ssh_identity
 from ...workspace.head_files import HeadFiles
 from ...workspace.roots import UsageError
@@ -79,12 +81,6 @@ _NEEDS_SSH = (
     "an answer for another machine is signed with an SSH key, which needs `decide: {ssh: true}` and "
     ".phasekeeper/allowed_signers in the commit HEAD, here and there"
 )
-_ANSWER_STATES = {
-    "sent": "sent {decided}; {member} has not looked at it yet",
-    AnswerState.RECORDED: "recorded on {member} {at}",
-    AnswerState.REFUSED: "refused by {member} {at}: {why}",
-}
-_STYLES = {"sent": "", AnswerState.RECORDED: "good", AnswerState.REFUSED: "bad"}
 
 
 @contextmanager
@@ -114,23 +110,11 @@ def up(options: Namespace) -> int:
         try:
             asyncio.run(create_buckets(listen, project, ca))
             save_membership(Membership(project, (listen.url,), own, read_seed(files[own]), ca=ca))
-            print_lines(_up_lines(listen, project, own, files))
+            print_lines(fleet_up_lines(listen.url, project, own, files))
             sys.stdout.flush()
             return _wait(server)
         finally:
             server.stop()
-
-
-def _up_lines(listen: Listen, project: str, own: str, files: dict[str, Path]) -> Iterator[Line]:
-    yield [Part(f"the fleet of {project} is served at {listen.url}; this machine is {own}", "good")]
-    for name, path in files.items():
-        if name != own:
-            words = ["phasekeeper", "fleet", "join", listen.url, "--project", project, "--nkey", f"{name}.nk"]
-            yield [
-                Part(f"{name}: carry {plain(str(path), 300)} there, then  "),
-                Part(shlex.join(words), COMMAND),
-            ]
-    yield [Part("Ctrl-C ends it; what it has stays", "dim")]
 
 
 def _wait(server: ServerProcess) -> int:
@@ -209,11 +193,24 @@ def _credentials(path: Path) -> str:
 
 
 def leave(options: Namespace) -> int:
-    """`fleet leave`: forget the servers and the key of a project."""
+    """`fleet leave`: forget the servers and the key of a project, and take its rows off the board.
+
+    A server that runs sees the file change, and does so too for what it has told until then.
+    """
     with _usage_errors():
         project = _project(options)
-        left = remove_membership(project)
-    print_lines([[Part(f"left {project}" if left else f"this machine takes no part in {project}")]])
+        membership = membership_of(project)
+        if membership is None or not remove_membership(project):
+            print_lines([[Part(f"this machine takes no part in {project}")]])
+            return OK
+    print_lines([[Part(f"left {project}")]])
+    try:
+        count = LINK.call(membership, BOARD, partial(remove_rows, of=membership.member))
+        said = Part(f"{count} rows of this machine were taken off its board", "dim")
+    except FleetUnreachable as error:
+        again = "join again and leave once it is in reach, to take them off"
+        said = Part(f"rows of this machine may stay on its board; {again}: {plain(str(error), 300)}", "warn")
+    print_lines([[said]])
     return OK
 
 
@@ -230,7 +227,7 @@ def status(options: Namespace) -> int:
     elif not reports:
         print_lines([[Part("this machine takes part in no fleet; `phasekeeper fleet --help` says how")]])
     else:
-        print_lines(line for report in reports for line in _report_lines(report))
+        print_lines(line for report in reports for line in fleet_lines(report))
     return OK
 
 
@@ -257,28 +254,10 @@ def _report(membership: Membership) -> dict[str, Any]:
 
 
 def _answer_report(proposal: AnswerProposal, result: AnswerResult | None) -> dict[str, Any]:
-    names = ("run", "question", "option", "member", "actor", "decided")
+    names = ("run", "kind", "question", "option", "member", "actor", "decided")
     told = {name: getattr(proposal, name) for name in names}
     state, why, at = (result.state, result.why, result.at) if result else ("sent", "", "")
     return {**told, "state": state, "why": why, "at": at}
-
-
-def _report_lines(report: dict[str, Any]) -> Iterator[Line]:
-    where = f"{report['project']}: {report['member']} on {', '.join(report['servers'])}"
-    yield [Part(plain(where, 600), "run")]
-    if not report["reachable"]:
-        yield [Part(f"  cannot be reached: {plain(report['problem'], 600)}", "bad")]
-        yield [Part("  work goes on as on one machine; claims are reconciled at the next contact", "dim")]
-        return
-    for claim in report["claims"]:
-        until = f" until {claim['until']}" if claim["state"] == "claimed" else f" {claim['outcome']}"
-        who = f"{claim['state']} by {claim['actor']} on {claim['member']}"
-        yield [Part(plain(f"  {claim['task']} of {claim['run']}: {who}{until}", 600))]
-    if not report["claims"]:
-        yield [Part("  nobody has a task", "dim")]
-    for sent in report["answers"]:
-        what = f"  answered {sent['question']} of {sent['run']} with {sent['option']}: "
-        yield [Part(plain(what + _ANSWER_STATES[sent["state"]].format(**sent), 900), _STYLES[sent["state"]])]
 
 
 async def _live_claims(bucket: Bucket) -> Sequence[tuple[SharedClaim, int]]:
@@ -308,7 +287,7 @@ def board(options: Namespace) -> int:
         shared = [{"run": run.run, "differs": run.differs, "clones": _clones(run)} for run in runs]
         print_json({"project": declared.project, "runs": shared, "unread": unread})
     else:
-        print_lines(line for run in runs for line in _board_lines(run))
+        print_lines(line for run in runs for line in shared_run_lines(run))
         if not runs:
             print_lines([[Part("no machine has told of a run yet; a server does while it watches the root")]])
         if unread:
@@ -318,35 +297,6 @@ def board(options: Namespace) -> int:
 
 def _clones(run: SharedRun) -> list[dict[str, Any]]:
     return [clone._asdict() for clone in run.clones]
-
-
-def _board_lines(run: SharedRun) -> Iterator[Line]:
-    differs = [Part("  clones differ", "warn")] if run.differs else []
-    title = next((clone.title for clone in run.clones if clone.title), "")
-    yield [Part(plain(run.run, 300), "run"), Part(f"  {plain(title, 200)}" if title else ""), *differs]
-    for clone in run.clones:
-        progress = f", {clone.done} of {clone.total} done" if clone.total >= 0 else ""
-        state = f"{clone.status}, phase {clone.phase or 'none'}{progress}, next: {clone.next}"
-        where = f"revision {clone.revision[:12]}, commit {clone.commit[:10] or 'none'}, told {clone.at}"
-        yield [Part(plain(f"  {clone.member}: {state}", 600))]
-        yield [Part(plain(f"    {where}", 300), "dim")]
-        if clone.reason:
-            yield [Part(plain(f"    {clone.reason}", 500), "dim")]
-        yield from _question_lines(clone)
-
-
-def _question_lines(clone: RunSummary) -> Iterator[Line]:
-    """What a person is asked, in words where the project shares them, and how it is answered over there."""
-    is_whole = len(clone.asked) == len(clone.questions)
-    for id_, asked in zip(clone.questions, clone.asked if is_whole else clone.questions, strict=True):
-        yield [Part(plain(f"    a person is asked: {asked}", 500), "warn")]
-        words = shlex.join(["phasekeeper", "answer", clone.run or ".", id_])
-        yield [Part(plain(f"      on {clone.member}:  ", 100), "dim"), Part(plain(words, 1500), COMMAND)]
-        if clone.subject_of(id_):
-            words = shlex.join(
-                ["phasekeeper", "answer", "--fleet", clone.run or ".", id_, "--on", clone.member]
-            )
-            yield [Part("      or here:  ", "dim"), Part(plain(words, 1500), COMMAND)]
 
 
 # ---- answers to questions of another machine ------------------------------------------------------
@@ -365,31 +315,81 @@ def answer(options: Namespace) -> int:
         question = readable_question(clone, id_, open_questions(trace) if trace else ())
         proposal = _proposal(options, workspace, membership, clone, question)
         confirm(_decision_lines(clone, question, proposal, trace), options.run)
-        proposal = proposal._replace(decided=datetime.now(UTC).isoformat(timespec="seconds"))
-        where = journal_place(workspace.root, below(clone.home, JOURNAL))
-        with signing_errors():
-            proposal = sign_answer(workspace.root, where, key, proposal, signers)
-        send_answer(membership, proposal)
+        return _send(options, workspace, membership, proposal, clone.home, key, signers)
     except (FleetSetupError, FleetUnreachable, NobodyAsks, ValueError) as error:
         raise UsageError(f"nothing was sent: {error}") from None
+
+
+def override(options: Namespace) -> int:
+    """Show what an override elsewhere waives, by this clone, have it confirmed, sign and send it."""
+    workspace = open_workspaces(Path(), options.root).workspaces[0]
+    why = one_line(options.reason or "")
+    if not why:
+        raise UsageError('a decision needs a reason: --reason "..."')
+    try:
+        membership = _membership(workspace)
+        own = membership.member, key_token(str(workspace.root))
+        run, board = options.run.removesuffix("/"), project_board(membership.project)
+        clone = clone_elsewhere(board, run, options.on or "", own)
+        if not has_ssh_decisions(HeadFiles(workspace.root).read):
+            raise UsageError(_NEEDS_SSH)
+        key, signers = ssh_identity(workspace.root, options.key or "")
+        match = workspace.match(clone.run)
+        if match is None:
+            raise NobodyAsks(f"this clone has no {clone.run}; get the files of that on {clone.member}")
+        trace, who = workspace.look(match), actor(workspace.root)
+        subject, head = override_proposal(trace, Command("override", step=options.to, why=why, actor=who))
+        proposal = AnswerProposal(
+            membership.project, clone.run, clone.member, clone.clone, "", options.to, "", (), subject, head,
+            why, who, "", kind=DecisionKind.OVERRIDE,
+        )  # fmt: skip
+        shown = confirmation(trace, command_of(proposal), datetime.now(UTC))
+        where = f"the server of {clone.member} records it, if it waives the same there; told {clone.at}"
+        confirm([shown.title, *shown.lines, where], options.run)
+        return _send(options, workspace, membership, proposal, trace.facts.snapshot.home, key, signers)
+    except (FleetSetupError, FleetUnreachable, NobodyAsks, ValueError) as error:
+        raise UsageError(f"nothing was sent: {error}") from None
+
+
+def _send(
+    options: Namespace,
+    workspace: Workspace,
+    membership: Membership,
+    proposal: AnswerProposal,
+    home: str,
+    key: str,
+    signers: SshSigners,
+) -> int:
+    """Sign a decision that was confirmed, and send it."""
+    proposal = proposal._replace(decided=datetime.now(UTC).isoformat(timespec="seconds"))
+    where = journal_place(workspace.root, below(home, JOURNAL))
+    with signing_errors():
+        proposal = sign_answer(workspace.root, where, key, proposal, signers)
+    send_answer(membership, proposal)
     if options.json:
         print_json({"sent": {**proposal._asdict(), "id": proposal.id}})
     else:
-        said = f"sent; it counts once the server of {clone.member} has verified and recorded it"
+        said = f"sent; it counts once the server of {proposal.member} has verified and recorded it"
         print_lines([[Part(plain(said, 200), "good")], [Part("`phasekeeper fleet status` tells", "dim")]])
     return OK
 
 
-def _asking(options: Namespace, workspace: Workspace) -> tuple[Membership, RunSummary]:
-    """(how this machine takes part in the project, the clone that asks)."""
+def _membership(workspace: Workspace) -> Membership:
+    """How this machine takes part in the project of a root. Raises UsageError where it does not."""
     declared = workspace.config.fleet
     if declared is None:
         raise UsageError("this root is of no project: `fleet: {project: ID}` in .phasekeeper/config.yaml")
     membership = membership_of(declared.project)
     if membership is None:
         raise UsageError(f"this machine has not joined {declared.project}: phasekeeper fleet join URL")
+    return membership
+
+
+def _asking(options: Namespace, workspace: Workspace) -> tuple[Membership, RunSummary]:
+    """(how this machine takes part in the project, the clone that asks)."""
+    membership = _membership(workspace)
     run, machine = options.run.removesuffix("/"), options.on or ""
-    clone = asking_clone(project_board(declared.project), run, options.question or "", machine)
+    clone = asking_clone(project_board(membership.project), run, options.question or "", machine)
     if (clone.member, clone.clone) == (membership.member, key_token(str(workspace.root))):
         raise UsageError(f"it is asked in this very clone: phasekeeper answer {clone.run}")
     return membership, clone
@@ -446,5 +446,5 @@ def _decision_lines(
     """What is decided, as the person has to see it before."""
     if trace is None:
         return decision_lines(clone, question, proposal)
-    shown = confirmation(trace, answer_of(proposal), datetime.now(UTC))
+    shown = confirmation(trace, command_of(proposal), datetime.now(UTC))
     return [shown.title, *shown.lines, place_line(clone)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....orchestration.evaluation.trace import EvaluationTrace, check_action
 from ....orchestration.evaluation.write_check import check_write
+from ....orchestration.result.held_tasks import without_held_tasks
 from ....orchestration.result.values import Evaluation, as_json
 from ....orchestration.sanitize import plain
 from ....orchestration.states import Basis, RunStatus
@@ -22,7 +23,7 @@ from ...terminal.lines import Line, Part, print_errors, print_lines
 from ...version import VERSION
 from ...workspace.roots import UsageError
 from ..output import OK, REFUSED, USAGE, WAITING, exit_code, no_run_lines, print_json, print_root_problems
-from ..selection import SelectedRun, root_option, select_runs
+from ..selection import SelectedRun, held_tasks, root_option, select_runs
 
 
 def status(options: Namespace) -> int:
@@ -65,17 +66,29 @@ def next_step(options: Namespace) -> int:
     selection = select_runs(options)
     if options.json:
         evaluations = [*map(_evaluate, selection.runs)]
-        answers = [as_json(e if options.plan else e.without_tasks) for e in evaluations]
+        answers = [
+            _next_step_json(run, e if options.plan else e.without_tasks)
+            for run, e in zip(selection.runs, evaluations, strict=True)
+        ]
         print_json(answers[0] if selection.one else {"root": str(selection.root), "runs": answers})
         print_root_problems(selection, as_json=True)
     else:
         evaluations = [*map(_evaluate_from_root, selection.runs)]
         print_root_problems(selection, as_json=False)
         where = root_option(selection.root, options.root)
-        print_lines(views.paragraphs(views.next_step_lines(e, where) for e in evaluations))
+        held = [held_tasks(run.workspace, run.evaluate()) for run in selection.runs]
+        shown = zip(evaluations, held, strict=True)
+        print_lines(views.paragraphs(views.next_step_lines(e, where, taken) for e, taken in shown))
     if any(e.status in (RunStatus.INVALID, RunStatus.BLOCKED) for e in evaluations):
         return exit_code(selection, REFUSED)
     return exit_code(selection, WAITING if any(map(awaits_person, evaluations)) else OK)
+
+
+def _next_step_json(run: SelectedRun, evaluation: Evaluation) -> Mapping[str, Any]:
+    """The evaluation without the tasks that others have on their machines, which are named besides."""
+    held = held_tasks(run.workspace, evaluation)
+    data = as_json(without_held_tasks(evaluation, held))
+    return {**data, "heldElsewhere": [each._asdict() for each in held]} if held else data
 
 
 def _evaluate(run: SelectedRun) -> Evaluation:

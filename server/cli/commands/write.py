@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ from ....tools.run_names import awaits_person
 from ...disk.git import actor
 from ...terminal.caller import is_other_process, path_here
 from ...terminal.finding_views import one_line_of
-from ...terminal.lines import Part, path, print_errors, print_lines
+from ...terminal.lines import Line, Part, path, print_errors, print_lines
 from ...terminal.run_views import next_step_lines
 from ...workspace import apply
 from ...workspace.roots import UsageError
+from ...workspace.workspace import Workspace
 from ..confirm import confirm
 from ..output import OK, WAITING, print_json
 from ..prepared_write import PreparedWrite, look_with
@@ -33,6 +34,7 @@ from ..selection import (
     NoServerAnswer,
     SelectedRun,
     definitions_of,
+    held_tasks,
     open_workspaces,
     root_option,
     select_runs,
@@ -56,7 +58,7 @@ def print_result(options: Namespace, done: apply.CommandResult, text: str) -> in
         print_json(as_json(evaluation))
     else:
         print_lines([[Part(text, "good")]])
-        print_lines(next_step_lines(evaluation, root_option(Path(evaluation.root), options.root)))
+        print_lines(_next_step(options, evaluation))
         for found in done.arisen[:_NEW_SHOWN]:
             print_errors([f"new {found.severity}: {one_line_of(found, str)} ({found.code})"])
         if len(done.arisen) > _NEW_SHOWN:
@@ -109,8 +111,14 @@ def _print_needless(options: Namespace, why: str) -> int:
         print_json(as_json(evaluation))
     else:
         print_lines([[Part(f"nothing to record: {plain(why, 600)}", "good")]])
-        print_lines(next_step_lines(evaluation, root_option(Path(evaluation.root), options.root)))
+        print_lines(_next_step(options, evaluation))
     return WAITING if _waits(evaluation) else OK
+
+
+def _next_step(options: Namespace, evaluation: Evaluation) -> Iterable[Line]:
+    root = Path(evaluation.root)
+    held = held_tasks(Workspace(root), evaluation)
+    return next_step_lines(evaluation, root_option(root, options.root), held)
 
 
 def _waits(evaluation: Evaluation) -> bool:

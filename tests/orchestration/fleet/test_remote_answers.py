@@ -8,12 +8,19 @@ from pathlib import Path
 
 import pytest
 from phasekeeper.orchestration.evaluation.trace import EvaluationTrace
-from phasekeeper.orchestration.fleet.answer_fit import answer_of, is_recorded, open_questions, refusal
+from phasekeeper.orchestration.fleet.answer_fit import (
+    command_of,
+    is_recorded,
+    open_questions,
+    override_proposal,
+    refusal,
+)
 from phasekeeper.orchestration.fleet.messages import MAX_BYTES, MAX_TEXT
 from phasekeeper.orchestration.fleet.remote_answers import (
     AnswerProposal,
     AnswerResult,
     AnswerState,
+    DecisionKind,
     OpenQuestion,
     answer_key,
     author_of,
@@ -30,7 +37,12 @@ from phasekeeper.orchestration.fleet.shared_board import (
     summary_key,
     summary_of,
 )
-from phasekeeper.orchestration.journal.signatures import covered_by_answer, one_line
+from phasekeeper.orchestration.journal.signatures import (
+    covered_by_answer,
+    covered_elsewhere,
+    decision_text,
+    one_line,
+)
 from phasekeeper.orchestration.updates.commands import Command, build_record
 from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.workspace import Workspace
@@ -135,7 +147,7 @@ def proposal(trace: EvaluationTrace) -> AnswerProposal:
 
 def test_an_answer_covers_what_its_record_will_be(trace: Callable[[], EvaluationTrace]) -> None:
     sent = proposal(trace())
-    entry = build_record(trace(), answer_of(sent))
+    entry = build_record(trace(), command_of(sent))
     assert covered_by_answer(entry) == sent.signed_content
     for name in ("option", "why", "actor", "asked", "about", "scope", "decided", "after"):
         assert covered_by_answer({**entry, name: "other"}) != sent.signed_content, name
@@ -164,6 +176,51 @@ def test_a_question_that_was_asked_again_takes_no_answer_of_before(
     line = {"seq": 2, "kind": "answer", "question": "go_on", "option": "no", "prev": sent.after}
     path.write_text(path.read_text() + json.dumps(line) + "\n")
     assert "decided after it was looked at" in refusal(trace(), sent)
+
+
+def override(trace: EvaluationTrace) -> AnswerProposal:
+    wanted = Command("override", step="mend", why=SENT.why, actor=SENT.actor)
+    subject, head = override_proposal(trace, wanted)
+    return SENT._replace(
+        kind=DecisionKind.OVERRIDE,
+        question="",
+        asked="",
+        options=(),
+        option="mend",
+        subject=subject,
+        after=head,
+    )
+
+
+def test_an_override_covers_what_its_record_will_waive_and_where_it_stands(
+    trace: Callable[[], EvaluationTrace],
+) -> None:
+    sent = override(trace())
+    assert parse_proposal(answer_key("sofa", sent), format_proposal(sent)) == sent
+    assert refusal(trace(), sent) == "" and not is_recorded(trace(), sent)
+    entry = {**build_record(trace(), command_of(sent)), "prev": sent.after, "seq": 2, "at": "now"}
+    assert covered_elsewhere(entry) == sent.signed_content
+    for name in ("next", "why", "actor", "decided", "prev", "phase", "stage", "iteration"):
+        assert covered_elsewhere({**entry, name: "other"}) != sent.signed_content, name
+    for name in ("gates", "phases", "tasks"):
+        assert covered_elsewhere({**entry, name: ["other"]}) != sent.signed_content, name
+    files = [{"path": "a", "digest": "b"}]
+    assert covered_elsewhere({**entry, "files": files}) != sent.signed_content
+    # Its text is none of an answer, nor an answer's one of it.
+    assert decision_text(sent.kind, "r", "w", {}) != decision_text(DecisionKind.ANSWER, "r", "w", {})
+
+
+def test_an_override_fits_the_journal_that_was_seen_and_what_it_waives(
+    trace: Callable[[], EvaluationTrace],
+) -> None:
+    sent = override(trace())
+    assert "something else" in refusal(trace(), sent._replace(subject="6" * 64))
+    assert "no rule leads" in refusal(trace(), sent._replace(option="do"))
+    assert "unknown phase" in refusal(trace(), sent._replace(option="nowhere"))
+    raw = format_proposal(sent).replace(b'"override"', b'"redo"')
+    assert parse_proposal(answer_key("sofa", sent), raw) is None
+    apply_command(Workspace(Path(trace().evaluation.root)), RUN, Command("raise", message="and tea?"))
+    assert "not as the person saw it" in refusal(trace(), sent)
 
 
 def test_a_row_tells_words_only_where_they_are_shared(trace: Callable[[], EvaluationTrace]) -> None:

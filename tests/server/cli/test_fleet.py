@@ -14,8 +14,13 @@ from pathlib import Path
 import pytest
 from phasekeeper.orchestration.fleet.shared_board import RunSummary, SharedBoard, SharedRun
 from phasekeeper.server.cli.commands import fleet
+from phasekeeper.server.cli.main import main
+from phasekeeper.server.process_end import process_end_probe
+from phasekeeper.server.workspace import apply, fleet_claims
+from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import needs, put
+from tests.server.fleet.machines import PROJECT, Machines
 from tests.server.fleet.nats_servers import free_ports
 from tests.server.workspace.test_apply import planned_root
 
@@ -114,14 +119,76 @@ def test_two_machines_share_claims_over_tls(machines: Mapping[str, Machine], cer
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0
         assert "work goes on as on one machine" in bob.run("fleet", "status").stdout
+        assert "  tasks: f-01, f-02\n" in bob.run("next", RUN).stdout
         alone = bob.run("claim", RUN, "f-02", "--as", "bob")
         assert alone.returncode == 0 and "on this machine alone" in alone.stderr
-        assert bob.run("fleet", "leave").stdout == "left library\n"
+        left = bob.run("fleet", "leave").stdout
+        assert left.startswith(
+            "left library\nrows of this machine may stay on its board; join again and leave"
+        )
         assert bob.run("fleet", "leave").stdout == "this machine takes no part in library\n"
     finally:
-        # Killed it would leave its own server behind.
         server.terminate()
         server.wait(20)
+
+
+def test_a_fleet_that_is_killed_leaves_no_server_and_comes_up_again(machines: Mapping[str, Machine]) -> None:
+    ann, port = machines["ann"], str(free_ports(1)[0])
+    words = ("fleet", "up", "--as", "ann", "--port", port)
+    killed = ann.start(*words)
+    assert _lines_of(killed)[0].startswith("the fleet of library is served at")
+    number = int(next(iter(Path(ann.environment["XDG_STATE_HOME"]).rglob("server.pid"))).read_text())
+    has_ended = process_end_probe(number)
+    assert has_ended and not has_ended()
+    assert ann.run("claim", RUN, "f-01", "--as", "ann").returncode == 0
+    killed.kill()
+    killed.communicate()
+    # It waits for the end of the one before; what that has stays.
+    again = ann.start(*words)
+    try:
+        assert _lines_of(again)[0].startswith("the fleet of library is served at")
+        assert has_ended()
+        assert "f-01 of work/one: claimed by ann on ann until" in ann.run("fleet", "status").stdout
+    finally:
+        again.terminate()
+        again.communicate()
+
+
+def test_next_names_the_tasks_of_others_and_hands_out_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fleet_claims, "_LOOK_S", 30.0)
+    configuration = f"workflows: {{'work/*': planned}}\nfleet: {{project: {PROJECT}}}\n"
+    ann, bob = (planned_root(tmp_path / name, configuration) for name in ("ann", "bob"))
+    machines = Machines(tmp_path / "machines", "ann", "bob")
+    monkeypatch.chdir(bob)
+
+    def claim(task: str) -> None:
+        with machines.on("ann"):
+            apply.claim(Workspace(ann), RUN, task, "ann", 600, "")
+
+    def run(*words: str) -> str:
+        with machines.on("bob"):
+            assert main(["next", RUN, "--cold", *words]) == 0
+        return capsys.readouterr().out
+
+    try:
+        assert "heldElsewhere" not in json.loads(run("--json"))
+        claim("f-01")
+        assert "  tasks: f-02\n  not free: f-01 is held by ann on machine ann until " in run()
+        answer = json.loads(run("--json"))
+        assert answer["suggestion"]["tasks"] == ["f-02"]
+        assert [(held["task"], held["machine"]) for held in answer["heldElsewhere"]] == [("f-01", "ann")]
+        # Counted and listed it is as before.
+        assert answer["progress"]["total"] == 2
+        listed = [task["id"] for stage in answer["plan"]["stages"] for task in stage["tasks"]]
+        assert listed == ["f-01", "f-02"]
+        claim("f-02")
+        assert "  no task is free: wait, or work on another run\n" in run()
+        machines.stop()
+        assert "  tasks: f-01, f-02\n" in run()
+    finally:
+        machines.stop()
 
 
 @pytest.mark.parametrize(

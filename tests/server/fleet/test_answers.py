@@ -12,6 +12,7 @@ from phasekeeper.orchestration.fleet.remote_answers import (
 from phasekeeper.orchestration.fleet.shared_board import RunSummary, SharedBoard, merge_summaries
 from phasekeeper.server.cli.commands import fleet
 from phasekeeper.server.fleet.answers import NobodyAsks, asking_clone, readable_question
+from phasekeeper.server.terminal.fleet_views import fleet_lines
 
 
 def row(run: str, member: str, clone: str = "c", at: str = "12:00", *questions: str) -> RunSummary:
@@ -70,7 +71,7 @@ def test_the_status_of_a_fleet_says_what_became_of_each_answer() -> None:
     ]
     answers = [fleet._answer_report(sent, result) for result in results]
     about = {"project": "library", "member": "sofa", "servers": [], "reachable": True, "claims": []}
-    told = fleet._report_lines({**about, "answers": answers})
+    told = fleet_lines({**about, "answers": answers})
     _, _, *lines = ["".join(part.text for part in line) for line in told]
     assert lines == [
         "  answered go_on of work/one with yes: sent 12:00; desk has not looked at it yet",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import stat
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from nats.errors import Error as NatsError
+from phasekeeper.server.fleet import server_process
 from phasekeeper.server.fleet.bucket import FleetUnreachable
 from phasekeeper.server.fleet.connection import ANSWERS, BOARD, CLAIMS, connect
 from phasekeeper.server.fleet.membership import FleetSetupError, Membership, memberships, save_membership
@@ -127,13 +129,31 @@ def test_an_address_that_others_reach_needs_tls(tmp_path: Path) -> None:
             require_listen(listen)
 
 
-def test_a_port_that_somebody_has_is_left_alone(machines: Machines) -> None:
+def test_a_port_that_somebody_has_is_left_alone(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_process, "_FREE_S", 0.0)
     with (
         machines.on("host"),
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(FleetSetupError, match="listens at"),
     ):
         ServerProcess(Listen(port=taken.getsockname()[1]))
+
+
+def test_who_runs_a_server_already_is_told_which_process_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(server_process, "_FREE_S", 0.0)
+    folder().mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = Listen(port=taken.getsockname()[1])
+        (folder() / "server.pid").write_text(str(os.getpid()))
+        with pytest.raises(FleetSetupError, match=rf"as process {os.getpid()}: end that \(`kill"):
+            ServerProcess(listen)
+        for gone in ("no number", "", "99999999999999999999"):
+            (folder() / "server.pid").write_text(gone)
+            with pytest.raises(FleetSetupError, match="already; choose another --port"):
+                ServerProcess(listen)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from phasekeeper.orchestration.fleet.remote_answers import (
 )
 from phasekeeper.orchestration.fleet.shared_board import RunSummary
 from phasekeeper.orchestration.journal.lines import JOURNAL
-from phasekeeper.orchestration.updates.commands import Command
+from phasekeeper.orchestration.updates.commands import Command, CommandRefused
 from phasekeeper.server.cli.commands import fleet
 from phasekeeper.server.disk import ssh_keygen
 from phasekeeper.server.disk.ssh_signers import ssh_signers
@@ -32,6 +32,7 @@ from phasekeeper.server.fleet.board_feed import project_board
 from phasekeeper.server.fleet.connection import ANSWERS, LINK
 from phasekeeper.server.hub import fleet_answers
 from phasekeeper.server.hub.hub import Hub
+from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.decision_proof import journal_place, prove_lines
 from phasekeeper.server.workspace.head_files import HeadFiles
 from phasekeeper.server.workspace.roots import UsageError
@@ -146,7 +147,7 @@ def signed(
     signers = ssh_signers(root, HeadFiles(root).read)
     if name == "ann":
         return sign_answer(root, where, str(keys / name), whole, signers)
-    text = fleet_answers.answer_text(signers.repository, where, whole.signed_content)
+    text = fleet_answers.decision_text(whole.kind, signers.repository, where, whole.signed_content)
     return whole._replace(signature=ssh_keygen.sign(root, str(keys / name), text))
 
 
@@ -245,12 +246,74 @@ def test_an_answer_of_another_machine_is_recorded_once_and_verified_by_every_clo
         assert prove_lines(sofa, JOURNAL_PATH, [moved], None).proven == {0}
         assert prove_lines(sofa, JOURNAL_PATH, [line, moved], None).proven == {0}
         assert not prove_lines(sofa, f"work/two/{JOURNAL}", [line], None).proven
+        # An answer proves no decision of another kind.
+        other = json.dumps({**made, "kind": "override", "next": "mend", "gates": ["any"]})
+        assert not prove_lines(sofa, JOURNAL_PATH, [other], None).proven
 
 
 async def asked_again(machines: Machines, root: Path, sent: AnswerProposal) -> None:
     """The answer stays recorded once, also where its result was lost and it comes again."""
     assert await outcome(machines, sent) == (AnswerState.RECORDED, "")
     assert len(answers(root)) == 1
+
+
+def test_an_override_of_another_machine_is_recorded_once_where_it_waives_what_was_shown(
+    machines: Machines, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, sofa = repository(tmp_path / "desk", keys, "ids"), tmp_path / "sofa"
+    asks = Command("raise", message="What about tea?", actor="bot")
+    apply_command(Workspace(desk), RUN, asks)
+    git(desk, "add", "-A")
+    git(desk, "commit", "-q", "-m", "a question")
+    git(tmp_path, "clone", "-q", str(desk), "sofa")
+    for name, value in (("user.name", "Ann"), ("user.email", "ann@example.org")):
+        git(sofa, "config", name, value)
+    terminal = Terminal(monkeypatch)
+
+    def override(why: str = "looked at it", **more: Any) -> AnswerProposal:
+        with machines.on("sofa"):
+            assert fleet.override(typed(sofa, keys, **{"to": "mend", "reason": why, **more})) == 0
+            told = sent_answers(machines.memberships["sofa"])
+        return next(each.proposal for each in told if each.proposal.why == why)
+
+    def there() -> bool:
+        with machines.on("sofa"):
+            return any(each.run == RUN for each in project_board(PROJECT).runs)
+
+    async def scene() -> None:
+        async with serving(machines, desk) as hub:
+            await until(there)
+            for said, more in {"no run|there is no": {"run": "three"}, "reason": {"why": " "}}.items():
+                with pytest.raises(UsageError, match=said):
+                    await asyncio.to_thread(override, **more)
+            with pytest.raises(CommandRefused, match="unknown phase"):
+                await asyncio.to_thread(override, to="nowhere")
+            sent = await asyncio.to_thread(override)
+            assert await outcome(machines, sent) == (AnswerState.RECORDED, "")
+            assert hub.engine.board(desk).runs[RUN].current_phase == "mend"
+            # It was seen before that, and so it is refused now; nothing of it is written.
+            late = await asyncio.to_thread(override, "so do I")
+            state, why = await outcome(machines, late)
+            assert state == AnswerState.REFUSED and "not as the person saw it" in why
+            forged = send(machines, sent._replace(why="waved through", signature=late.signature))
+            assert (await outcome(machines, forged))[0] == AnswerState.REFUSED
+
+    asyncio.run(scene())
+    text = "\n".join(terminal.shown)
+    assert f"Move {RUN} from do to mend" in text and "the server of desk records it" in text
+    (made,) = [each for each in journal(desk) if each["kind"] == "override"]
+    assert (made["actor"], made["channel"], made["why"]) == (ANN, "fleet", "looked at it")
+    assert made["decided"] and "mac" not in made
+
+    def is_proven(**changes: Any) -> bool:
+        line = json.dumps({**made, **changes})
+        return bool(prove_lines(sofa, JOURNAL_PATH, [line], None).proven)
+
+    with machines.on("elsewhere"):
+        assert is_proven()
+        # What it waives, where it stands and what it is, no one can change.
+        for changes in ({"gates": ["any"]}, {"prev": "0" * 16}, {"next": "do"}, {"kind": "answer"}):
+            assert not is_proven(**changes), changes
 
 
 def test_what_does_not_hold_is_refused_with_why(machines: Machines, keys: Path, tmp_path: Path) -> None:

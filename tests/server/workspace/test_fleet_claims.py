@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from phasekeeper.orchestration.result.held_tasks import HeldTask
 from phasekeeper.orchestration.updates.commands import Command, CommandRefused
+from phasekeeper.server.disk.decision_keys import fleet_path
 from phasekeeper.server.fleet import connection
 from phasekeeper.server.store.claims import FleetConflict
 from phasekeeper.server.store.commit import Conflict
-from phasekeeper.server.workspace import apply
+from phasekeeper.server.workspace import apply, fleet_claims
 from phasekeeper.server.workspace.apply import HeldClaims, apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 
@@ -65,6 +67,13 @@ class Clones:
         with self.machines.on(name):
             return apply.release(Workspace(self.root(name)), RUN, task, token)[1]
 
+    def held_elsewhere(self, name: str) -> list[HeldTask]:
+        workspace = Workspace(self.root(name))
+        match = workspace.match(RUN)
+        assert match
+        with self.machines.on(name):
+            return [*fleet_claims.held_elsewhere(workspace, workspace.evaluate(match))]
+
     def lines(self, name: str, log: str) -> list[dict[str, Any]]:
         path = self.root(name) / RUN / ".phasekeeper" / log
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -94,6 +103,7 @@ class Clones:
 @pytest.fixture
 def clones(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clones]:
     monkeypatch.setattr(connection, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(fleet_claims, "_LOOK_S", 30.0)
     made = Clones(machines, tmp_path)
     yield made
     with machines.on("ann"):
@@ -122,6 +132,40 @@ def test_who_asks_for_any_task_gets_one_that_no_machine_has(clones: Clones) -> N
     clones.claim("ann", "f-02")
     with pytest.raises(FleetConflict, match="is claimed by ann on ann"):
         clones.claim_next("bob")
+
+
+def test_what_others_have_is_no_free_task_and_says_who_has_it(clones: Clones) -> None:
+    assert clones.held_elsewhere("bob") == []
+    token = clones.claim("ann", "f-01")
+    (held,) = clones.held_elsewhere("bob")
+    assert (held.task, held.state, held.actor, held.machine) == ("f-01", "claimed", "ann", "ann")
+    assert held.phrase == f"held by ann on machine ann until {held.until}"
+    # In its own clone the task is claimed: nothing is elsewhere.
+    assert clones.held_elsewhere("ann") == []
+    clones.report("ann", "f-01", token)
+    (held,) = clones.held_elsewhere("bob")
+    assert held.phrase == "reported ok by ann on machine ann, whose files are not here yet (`git pull`)"
+    clones.merge("bob", "ann")
+    assert clones.held_elsewhere("bob") == []
+
+
+def test_where_nobody_can_be_asked_all_tasks_are_as_the_files_say(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clones.claim("ann", "f-01")
+    with monkeypatch.context() as patch:
+        # Nobody waits for an answer that does not come at once.
+        patch.setattr(fleet_claims, "_LOOK_S", 0.0)
+        assert clones.held_elsewhere("bob") == []
+    assert [held.task for held in clones.held_elsewhere("bob")] == ["f-01"]
+    clones.machines.stop()
+    assert clones.held_elsewhere("bob") == []
+    clones.machines.start()
+    with clones.machines.on("bob"):
+        fleet_path().chmod(0o644)
+    assert clones.held_elsewhere("bob") == []
+    with clones.machines.on("bob"):
+        fleet_path().chmod(0o600)
 
 
 def test_a_report_under_a_stale_token_is_refused_with_who_has_the_task(clones: Clones) -> None:

@@ -1,7 +1,7 @@
-"""The process between us and a check: it starts the program, and leaves nothing of it running.
+"""The process between us and a check, or a server of a fleet: it starts it, and leaves nothing of it running.
 
 Run as a file, with the standard library alone: `python -I supervisor.py PROGRAM ARGUMENT...`. It ends
-everything as soon as its standard input ends, however whoever holds the other end did: so a check never
+everything as soon as its standard input ends, however whoever holds the other end did: so the program never
 outlives the command that runs it. On its standard output stand the
 program's number and then, as another line of JSON, what came of it; what the program prints goes to its
 standard error.
