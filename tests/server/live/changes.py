@@ -268,7 +268,8 @@ class Changes:
     def copy(self, place: str, to: str) -> list[Path]:
         path, target = self.at(place), self.at(to)
         # A link may lead to a folder around the place that is copied to.
-        if not path.is_dir() or target.exists() or target.resolve().is_relative_to(path.resolve()):
+        is_around = Path(os.path.realpath(target)).is_relative_to(os.path.realpath(path))
+        if not path.is_dir() or target.exists() or is_around:
             return []
         if not self._make_folder(target.parent):
             return []
