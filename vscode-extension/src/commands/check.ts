@@ -1,17 +1,20 @@
 /** Running the checks of a gate: what they run is allowed by a person, progress is shown, a failure opens its log. */
 
 import * as vscode from "vscode";
-import { nameOf, type CheckOutcome, type RunName } from "../protocol";
+import { nameOf, type CheckOutcome, type Evaluation, type RunName } from "../protocol";
 import { escapeLabel } from "../sanitize";
 import type { Session } from "../session";
 import type { Subject } from "../views/row";
 import { modal } from "./decide";
-import { chooseRun } from "./pick";
+import { chooseRunWith } from "./pick";
 import { openPlace } from "./show";
+
+const hasChecks = ({ gates }: Evaluation): boolean =>
+  gates.some(({ inForce, checks }) => inForce && checks.some(({ line }) => line !== null));
 
 /** Run the checks of the gate of a row, or of those in force, as far as they have not passed on the files as they are. */
 export async function runChecks(session: Session, subject: Partial<Subject>): Promise<void> {
-  const run = await chooseRun(session, subject, "Run the checks of which run?");
+  const run = await chooseRunWith(session, subject, "Run the checks of which run?", hasChecks);
   if (!run) return;
   // A check reads what is on disk.
   await vscode.workspace.saveAll(false);

@@ -20,7 +20,7 @@ import { isOver, openQuestions, runOf } from "../store";
 import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
 import { KIND, optionLabels } from "../views/waiting";
-import { askText, choose, chooseRun, isNamed, isSameRun, runNamed, showOutcome } from "./pick";
+import { askText, choose, chooseRun, chooseRunWith, isNamed, isSameRun, runNamed, showOutcome } from "./pick";
 
 const MAX_BUTTONS = 4;
 /** How the revision of a run ends that is judged on what an editor holds. */
@@ -181,7 +181,8 @@ async function answeredMeanwhile(session: Session, name: RunName, question: stri
 
 /** Go against a suggestion or a shut gate; the phase behind it is the subject's, else a person picks one. */
 export async function override(session: Session, subject: Partial<Subject>): Promise<void> {
-  const run = await chooseRun(session, subject, "Override what the files say of which run?");
+  const fits = (run: Summary): boolean => !isOver(run) && run.currentPhase !== null;
+  const run = await chooseRun(session, subject, "Override what the files say of which run?", fits);
   const to = run && (subject.to ?? (await choosePhase(session, run)));
   if (!to) return;
   const decision = { ...nameOf(run), kind: "override", to } as const;
@@ -207,7 +208,8 @@ async function choosePhase(session: Session, run: Summary): Promise<string | und
 /** Have the last consistent phase done again. */
 export async function rollBack(session: Session, subject: Partial<Subject>): Promise<void> {
   const fits = (run: Summary): boolean => !isOver(run) || run.findingCounts.error > 0;
-  const chosen = await chooseRun(session, subject, "Roll which run back?", fits);
+  const has = (run: Evaluation): boolean => rollBackTo(run) !== undefined;
+  const chosen = await chooseRunWith(session, subject, "Roll which run back?", has, fits);
   if (!chosen) return;
   const run = await session.client.request("phasekeeper/run", nameOf(chosen));
   const target = run && rollBackTo(run);

@@ -1,7 +1,7 @@
 /** What a command is about: what it was called with, or what a person picks. */
 
 import * as vscode from "vscode";
-import { keyOf, type RunName, type Summary } from "../protocol";
+import { keyOf, type Evaluation, type RunName, type Summary } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, missing, runOf, runsOf } from "../store";
@@ -59,7 +59,7 @@ export async function chooseRun(
   const sorted = first && runs.includes(first) ? [first, ...runs.filter((run) => run !== first)] : runs;
   const items = sorted.map((run) => ({
     label: escapeLabel(titleOf(run)),
-    description: escapeLabel(run.currentPhase ?? ""),
+    description: escapeLabel(run.phaseTitle || (run.currentPhase ?? "")),
     detail: `${STATUS[run.status].label} · ${escapeLabel(run.workflow)} · ${escapeLabel(run.run, 400)}`,
     value: run,
   }));
@@ -75,6 +75,29 @@ export async function chooseRun(
   if (!picked || picked.value) return picked?.value;
   await Promise.all(more.map((root) => session.client.loadMore(root.root, "going")));
   return chooseRun(session, subject, title, fits);
+}
+
+/** So many runs are looked at as a whole before one is picked; any others are offered as they are. */
+const MOST_LOOKED = 30;
+
+/** The run that a command is about, of those in which there is something for it; `may` says so without a look. */
+export async function chooseRunWith(
+  session: Session,
+  subject: Partial<Subject>,
+  title: string,
+  has: (whole: Evaluation, run: Summary) => boolean,
+  may: (run: Summary) => boolean = (run) => !isOver(run),
+): Promise<Summary | undefined> {
+  if (isNamed(subject)) return runNamed(session, subject);
+  const looked = runsOf(session.store.state).filter(may).slice(0, MOST_LOOKED);
+  const answers = await Promise.all(
+    looked.map(async (run) => {
+      const whole = await session.evaluations.get(run);
+      return [keyOf(run), whole !== null && has(whole, run)] as const;
+    }),
+  );
+  const fits = new Map(answers);
+  return chooseRun(session, subject, title, (run) => fits.get(keyOf(run)) ?? may(run));
 }
 
 /** A root: the only one, or the one that is picked. */

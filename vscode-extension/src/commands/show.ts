@@ -8,7 +8,7 @@ import { failedTasks, taskLabel } from "../views/plan";
 import { evidenceLabel, placeLabel, placeOf, type Place, type Subject } from "../views/row";
 import { criterionLabel, GATE } from "../views/runs";
 import type { Tree } from "../views/tree";
-import { choose, chooseRun, isSameRun } from "./pick";
+import { choose, chooseRun, chooseRunWith, isSameRun } from "./pick";
 
 /**
  * Open a file at the place that was read from, or an editor for one that is still to be written, with its example. A
@@ -40,7 +40,8 @@ const absence = ({ path }: Place): string => `${escapeLabel(path, 400)} is not t
 
 /** Show the report that failed a task in a peek beside the task's line, at the words that say so. */
 export async function peekFailure(session: Session, subject: Partial<Subject>): Promise<void> {
-  const named = await chooseRun(session, subject, "The failures of which run?");
+  const hasFailed = ({ plan }: Evaluation): boolean => failedTasks(plan).length > 0;
+  const named = await chooseRunWith(session, subject, "The failures of which run?", hasFailed);
   const run = named && (await session.evaluations.get(named));
   const task = run && (await chooseFailed(failedTasks(run.plan), subject.task));
   const place = task && placeOf(run.root, task.failedBy!);

@@ -12,7 +12,7 @@ import { taskLabel } from "../views/plan";
 import { FAILED_OUTCOMES } from "../views/recent";
 import type { Subject } from "../views/row";
 import { closeDrafts, fillInData, fillInForm, needsData } from "./draft";
-import { askText, choose, chooseRoot, chooseRun, showOutcome } from "./pick";
+import { askText, choose, chooseRoot, chooseRun, chooseRunWith, showOutcome } from "./pick";
 import { openPlace, openToWrite } from "./show";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -225,7 +225,9 @@ async function chooseTask(
   title: string,
   fits: (task: Task, run: Summary) => boolean,
 ): Promise<{ run: Summary; task: string } | undefined> {
-  const run = await chooseRun(session, subject, title);
+  const hasTask = (whole: Evaluation, run: Summary): boolean =>
+    (whole.plan?.stages ?? []).some((stage) => stage.tasks.some((task) => fits(task, run)));
+  const run = await chooseRunWith(session, subject, title, hasTask);
   if (!run) return undefined;
   if (subject.task) return { run, task: subject.task };
   const evaluation = await session.evaluations.get(run);

@@ -53,6 +53,18 @@ export function nextRows(state: State): Row[] {
 const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
   questions.length > 0 && (suggestion.kind === "wait" || suggestion.kind === "escalate");
 
+/** Words that say of a step no more than that it is one. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set("a and be do done go in is it next now of on the then to".split(" "));
+
+/** Why a step is suggested; "" where that says no more than what the step is called. */
+function reasonBeside({ suggestion, statusReason, nextTitle }: Summary, label: string): string {
+  const reason = suggestion.reason || statusReason;
+  const said = new Set(wordsOf([label, suggestion.phrase, suggestion.suggestedNext, nextTitle].join(" ")));
+  return wordsOf(reason).every((word) => said.has(word) || SAYS_NOTHING.has(word)) ? "" : reason;
+}
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+
 function stepRow(run: Summary, title: string, open: boolean): Row {
   const { suggestion } = run;
   const name = nameOf(run);
@@ -63,7 +75,7 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
   return {
     id,
     label,
-    description: [title, oneLine(suggestion.reason || run.statusReason)].filter(Boolean).join(" · "),
+    description: [title, oneLine(reasonBeside(run, label))].filter(Boolean).join(" · "),
     tooltip: [`${title}: ${label}`, oneLine(suggestion.reason, 400), ...(place ? ["Click to open the evidence"] : [])],
     icon: ICONS[suggestion.kind],
     iconLabel: suggestion.kind === "regress" ? "goes back" : undefined,
@@ -78,7 +90,7 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
 function evidenceRow(run: Summary, id: string): Row[] {
   const children = evidenceRows(run, run.suggestion.evidence, id);
   if (children.length === 0) return [];
-  return [{ id: `${id}/why`, label: "What it rests on", icon: icon("search"), children, open: children.length === 1 }];
+  return [{ id: `${id}/why`, label: "Evidence", icon: icon("search"), children, open: children.length === 1 }];
 }
 
 function workRows(run: Summary, id: string): Row[] {

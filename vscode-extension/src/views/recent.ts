@@ -40,7 +40,7 @@ function recordRow(event: Recorded & RunName, title: string): Row {
     tooltip: [
       recordLabel(event),
       ...(why ? [oneLine(why, 600)] : []),
-      oneLine([who, event.at].filter(Boolean).join(", ")),
+      oneLine([who, formatMinute(event.at)].filter(Boolean).join(", ")),
     ],
     icon: recordIcon(event),
     subject: nameOf(event),
@@ -75,7 +75,7 @@ export function recordLabel(event: Recorded): string {
     case "violation":
       return oneLine(`Gate violated: ${event.message || event.phase || ""}`);
     case "refused":
-      return oneLine(`${event.phase ?? ""}: refused, nothing had changed${tasks}`);
+      return oneLine(`${event.phase ?? ""}: refused${tasks}${event.why ? `, ${event.why}` : ""}`);
     default:
       return oneLine(`${event.kind ?? "record"} ${event.phase ?? ""}`.trim());
   }

@@ -253,6 +253,15 @@ const PHASE: Record<Phase["state"], { label: string; icon: Icon }> = {
   detour: { label: "only when needed", icon: icon("git-branch", FAINT) },
 };
 
+/** Whether a phase's title has its id in it, as a word or the beginning of one: "Test" has `test`. */
+const saysId = ({ title, id }: Phase): boolean => !title || ` ${wordsIn(title)}`.includes(` ${wordsIn(id)}`);
+
+const wordsIn = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+
 function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   const own = `${id}/phase/${phase.id}`;
   const isCurrent = phase.state === "current";
@@ -280,9 +289,7 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   return {
     id: own,
     label: oneLine(phase.title || phase.id),
-    description: [isCurrent ? shown.label : "", phase.title && phase.title !== phase.id ? oneLine(phase.id) : ""]
-      .filter(Boolean)
-      .join(" · "),
+    description: [isCurrent ? shown.label : "", saysId(phase) ? "" : oneLine(phase.id)].filter(Boolean).join(" · "),
     tooltip: [
       `${oneLine(phase.title)}: ${shown.label}${onWhat(phase)}`,
       ...(phase.agents.length ? [`by ${oneLine(phase.agents.join(", "))}`] : []),

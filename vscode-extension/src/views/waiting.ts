@@ -3,9 +3,9 @@
 import { keyOf, nameOf, type Option, type Question, type Summary } from "../protocol";
 import { formatValue, oneLine, plural } from "../sanitize";
 import { missing, openQuestions, type State } from "../store";
-import { FAILED_OUTCOMES } from "./recent";
+import { FAILED_OUTCOMES, formatMinute } from "./recent";
 import { BAD, icon, moreRows, WAITING, type Icon, type Row } from "./row";
-import { titleIn } from "./runs";
+import { sentence, titleIn } from "./runs";
 
 export const KIND: Record<Question["kind"], { label: string; icon: Icon }> = {
   approval: { label: "approval", icon: icon("verified", WAITING) },
@@ -67,7 +67,7 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
     label: title,
     description: shortQuestion(question),
     iconLabel: KIND[question.kind].label,
-    tooltip: [`${title}: ${oneLine(question.question, 600)}`, oneLine(question.id), ...sinceLines(question)],
+    tooltip: [`${title}: ${oneLine(question.question, 600)}`, kindLine(question)],
     icon: KIND[question.kind].icon,
     // Its menu has words of its own.
     context: question.kind === "approval" ? "approval" : "question",
@@ -78,11 +78,22 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
   };
 }
 
-const sinceLines = (question: Question): string[] => (question.since ? [`since ${oneLine(question.since)}`] : []);
+/** What is asked for, and since when: "Approval, asked 2026-11-30 20:53". */
+function kindLine({ kind, since }: Question): string {
+  const asked = formatMinute(since ?? undefined);
+  return `${sentence(KIND[kind].label)}${asked && `, asked ${asked}`}`;
+}
 
 function contextRows(question: Question, id: string): Row[] {
   const tasks = question.tasks.length
-    ? [{ id: `${id}/tasks`, label: `About ${oneLine(question.tasks.join(", "))}`, icon: icon("checklist") }]
+    ? [
+        {
+          id: `${id}/tasks`,
+          label: oneLine(question.tasks.join(", ")),
+          description: question.tasks.length === 1 ? "task" : "tasks",
+          icon: icon("checklist"),
+        },
+      ]
     : [];
   const history = question.history.map((entry, at) => ({
     id: `${id}/history/${at}`,
@@ -94,7 +105,7 @@ function contextRows(question: Question, id: string): Row[] {
     ? [
         {
           id: `${id}/history`,
-          label: "What led to it",
+          label: "History",
           description: `${history.length}`,
           icon: icon("history"),
           children: history,

@@ -33,7 +33,7 @@ const request = vi.fn(() => Promise.reject(new Error("the server is away")));
 const session = {
   store: { state: stateWith([summary({ questions: [question()] })]) },
   client: { request },
-  output: { error: vi.fn() },
+  output: { error: vi.fn(), debug: vi.fn() },
 };
 registerCommands(session as never, {} as never);
 

@@ -9,6 +9,7 @@ const editor = vi.hoisted(() => ({
   buttons: [] as (string | undefined)[],
   typed: [] as (string | undefined)[],
   isSaved: false,
+  picks: [] as string[][],
 }));
 type Button = string | { title: string };
 const titleOf = (button: Button): string => (typeof button === "string" ? button : button.title);
@@ -26,12 +27,16 @@ vi.mock("vscode", () => ({
     showInformationMessage: (message: string) => Promise.resolve(editor.messages.push(message)),
     showErrorMessage: (message: string) => Promise.resolve(editor.messages.push(message)),
     setStatusBarMessage: (message: string) => editor.messages.push(message),
+    showQuickPick: (items: { label: string; description: string }[]) => {
+      editor.picks = items.map(({ label, description }) => [label, description]);
+      return Promise.resolve(undefined);
+    },
     showInputBox: () => Promise.resolve(editor.typed.shift()),
   },
   workspace: { saveAll: () => Promise.resolve((editor.isSaved = true)) },
 }));
 
-const { answer, override, reachable, rollBackTo } = await import("../../src/commands/decide");
+const { answer, override, reachable, rollBack, rollBackTo } = await import("../../src/commands/decide");
 const prepared: PreparedDecision = {
   title: "Is the plan good?",
   lines: ["run tasks/late-fees", "gate plan-review is failed and will be waived: The plan is sound"],
@@ -171,6 +176,22 @@ test("where a question was answered meanwhile, it is said by whom and how in pla
   expect(editor.messages).toEqual([
     "Not recorded: This question was answered meanwhile, by ann: approve (small enough)",
     "This question is not open any more.",
+  ]);
+});
+
+test("only a run that can be rolled back is offered to be, with its phase in words", async () => {
+  const wholes = ["a", "b", "c"].map((run) =>
+    evaluation({
+      run,
+      findings: run === "a" ? [] : [finding({ fixes: [{ title: "", command: ["redo", run, "code"] }] })],
+    }),
+  );
+  const state = stateWith(["a", "b", "c"].map((run) => summary({ run, title: `Run ${run}` })));
+  const evaluations = { get: ({ run }: { run: string }) => Promise.resolve(wholes.find((one) => one.run === run)) };
+  await rollBack({ store: { state }, evaluations } as never, {});
+  expect(editor.picks).toEqual([
+    ["Run b", "Plan the change"],
+    ["Run c", "Plan the change"],
   ]);
 });
 

@@ -144,7 +144,7 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
     "    One | done",
     "    Two | claimed by coder-7",
     "    Three | blocked by x-02, stage 2",
-    "Test | now · test",
+    "Test | now",
     "  report.json | valid",
     "  Gate: The tests pass | failed",
     "    everything passed | not met",
@@ -198,7 +198,7 @@ test("the next step says what, why, on what evidence, what to write and what not
   });
   expect(await outline(nextRows(stateWith([run, summary({ run: "over", status: "complete" })])))).toEqual([
     "Write the code: 01, 02, 03 | Charge a fee · the plan review is ok",
-    "  What it rests on |",
+    "  Evidence |",
     "    plan_review.ok = true | plan-review.json:3",
     "  coder | who",
     "  A queue | 01 · task, batch 1, side by side",
@@ -233,6 +233,38 @@ test("a click on a file that is to be written opens it or an editor for it, and 
     [undefined, ""],
   ]);
   expect(artifacts("complete")[0]!.subject).not.toHaveProperty("example");
+});
+
+test("a reason that says no more than the step is left out", () => {
+  const reasons = ["Execute is to be done", "execute is next", "Execute: the queue has three entries", ""];
+  expect(
+    reasons.map(
+      (reason) =>
+        nextRows(
+          stateWith([summary({ nextTitle: "Execute", suggestion: suggestion({ suggestedNext: "execute", reason }) })]),
+        )[0]!.description,
+    ),
+  ).toEqual(["Charge a fee", "Charge a fee", "Charge a fee · Execute: the queue has three entries", "Charge a fee"]);
+});
+
+test("an id stands beside a title where the title does not say it", async () => {
+  const phases = [
+    phase({ id: "4b", title: "Quality gate", state: "done" }),
+    phase({ id: "test", title: "Run the tests", state: "done" }),
+    phase({ id: "code_review", title: "Code review", state: "ahead" }),
+  ];
+  expect(await outline(runDetails(evaluation({ phases })))).toEqual([
+    "Quality gate | 4b",
+    "Run the tests |",
+    "Code review |",
+  ]);
+});
+
+test("the tooltip of a question is words and a time to read", () => {
+  const asked = question({ id: "severe:4:WQ-002", since: "2026-11-30T20:53:18.988+00:00" });
+  const [row] = waitingRows(stateWith([summary({ questions: [asked] })]), true);
+  expect(row!.tooltip!.at(-1)).toMatch(/^Approval, asked 2026-1[12]-\d\d \d\d:53$/);
+  expect(row!.tooltip!.join()).not.toContain("WQ-002");
 });
 
 test("what a report still needs is a row of the next step", async () => {
@@ -289,8 +321,8 @@ test("what waits shows the question, its options and what led to it; options dec
     "Charge a fee | Is the plan good?",
     "  start the work |",
     "  plan again | nothing is lost, but it takes its time",
-    "  About x-01 |",
-    "  What led to it | 2",
+    "  x-01 | task",
+    "  History | 2",
     "    4b (2): fail · still 401 |",
     "    round: 1 |",
   ]);
@@ -311,8 +343,8 @@ test("of a run that is over no phase is now", async () => {
   const phases = [phase({ id: "ended", title: "Ended by the user", state: "current", produces: [] })];
   const rows = async (status: Summary["status"]) =>
     (await outline(runDetails(evaluation({ status, phases, gates: [] }))))[0];
-  expect(await rows("active")).toBe("Ended by the user | now · ended");
-  expect(await rows("exited")).toBe("Ended by the user | ended here · ended");
+  expect(await rows("active")).toBe("Ended by the user | now");
+  expect(await rows("exited")).toBe("Ended by the user | ended here");
   const ahead = [phase({ id: "failed", title: "Failed", state: "ahead" })];
   const words = (status: Summary["status"]) => runDetails(evaluation({ status, phases: ahead }))[0]!;
   expect(words("complete")).toMatchObject({ iconLabel: "not reached", tooltip: ["Failed: not reached"] });
@@ -356,7 +388,8 @@ test.each([
   [{ kind: "claim", task: "x-01", actor: "me" }, "x-01 claimed by me"],
   [{ kind: "override", next: "done" }, "Overridden: now in done"],
   [{ kind: "transition", next: "planning" }, "To be done again: planning"],
-  [{ kind: "refused", phase: "F2", tasks: ["x-01"] }, "F2: refused, nothing had changed (x-01)"],
+  [{ kind: "refused", phase: "F2", tasks: ["x-01"] }, "F2: refused (x-01)"],
+  [{ kind: "refused", phase: "F2", why: "src/a.py is not there" }, "F2: refused, src/a.py is not there"],
   [{ kind: "something-new", phase: "p" }, "something-new p"],
 ])("the record %o reads %s", (record, label) => {
   expect(recordLabel(record)).toBe(label);

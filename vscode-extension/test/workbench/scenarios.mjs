@@ -191,8 +191,8 @@ export const scenarios = {
     await workbench.row("Runs", "claimed by coder-7").waitFor();
     await task.hover();
     await task.getByRole("button", { name: /Release Task/ }).waitFor();
+    // The only run in which a task is claimed.
     await workbench.command("Phasekeeper: Release Task");
-    await workbench.pick("Reservations");
     await workbench.row("Runs", "claimed by coder-7").waitFor({ state: "hidden" });
     // Work is reported once the files are there that its task declares.
     await fs.mkdir(`${folder}/lending`, { recursive: true });
@@ -231,8 +231,8 @@ export const scenarios = {
 
   "a run whose review has no code is rolled back to where it is consistent": async ({ workbench, page }) => {
     await workbench.row("Next Steps", /Write the code.*Renew a loan/).waitFor();
+    // The only run that is not consistent.
     await workbench.command("Phasekeeper: Roll Back to Last Consistent Phase");
-    await workbench.pick("Renew a loan");
     await workbench.dialog.getByText("Roll Renew a loan back to codegen?").waitFor();
     await workbench.dialog.getByText(/afterwards: active in codegen/).waitFor();
     await page.screenshot({ path: picture("the-dialog-of-a-roll-back") });
