@@ -8,7 +8,7 @@ from itertools import islice
 
 from ..orchestration.findings import Severity
 from ..orchestration.result.values import Evaluation
-from ..orchestration.states import GateStatus, RunStatus
+from ..orchestration.states import RunStatus
 
 _LISTED = 20
 
@@ -88,7 +88,7 @@ def urgency(evaluation: Evaluation) -> Urgency:
 
 
 def _is_failing(evaluation: Evaluation) -> bool:
-    return any(gate.in_force and gate.status is GateStatus.FAILED for gate in evaluation.gates) or any(
+    return evaluation.has_failed_gate or any(
         each.severity is Severity.ERROR and not each.overridden for each in evaluation.findings
     )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
+
+NO_PROPERTIES: Mapping[str, Any] = MappingProxyType({})
 
 
 class DeferredFields:
@@ -14,25 +17,41 @@ class DeferredFields:
     them. Two threads that ask at one moment make equal values, of which the later one stays.
     """
 
-    __slots__ = ("_deferred", "_make_field")
+    __slots__ = ("_deferred", "_make_field", "_properties")
 
     _deferred: Iterable[str]
     _make_field: Callable[[str], Any]
+    _properties: Mapping[str, Any]
 
     @classmethod
-    def with_deferred(cls, known: dict[str, Any], deferred: Iterable[str], make: Callable[[str], Any]) -> Any:
-        """A value with the `known` fields; `make(name)` gives each of the others, which are `deferred`."""
+    def with_deferred(
+        cls,
+        known: dict[str, Any],
+        deferred: Iterable[str],
+        make: Callable[[str], Any],
+        properties: Mapping[str, Any] = NO_PROPERTIES,
+    ) -> Any:
+        """A value with the `known` fields; `make(name)` gives each of the others, which are `deferred`.
+
+        `properties` are those that rest on deferred fields, for who asks for them of very many values.
+        """
         value = object.__new__(cls)
         for name, each in known.items():
             object.__setattr__(value, name, each)
-        value.defer(deferred, make)
+        value.defer(deferred, make, properties)
         return value
 
-    def defer(self, deferred: Iterable[str], make: Callable[[str], Any]) -> None:
-        """Let fields go that `make(name)` gives again as they were.
+    def defer(
+        self,
+        deferred: Iterable[str],
+        make: Callable[[str], Any],
+        properties: Mapping[str, Any] = NO_PROPERTIES,
+    ) -> None:
+        """Let fields go that `make(name)` gives again as they were; `properties` as in `with_deferred`.
 
         To whoever holds the value it is the same: another thread finds a field's value, or has it made.
         """
+        object.__setattr__(self, "_properties", properties)
         object.__setattr__(self, "_make_field", make)
         object.__setattr__(self, "_deferred", deferred)
         self.let_go()
@@ -43,6 +62,10 @@ class DeferredFields:
             # One that nobody has asked for has no value.
             with suppress(AttributeError):
                 object.__delattr__(self, name)
+
+    def known_property(self, name: str) -> Any:
+        """A property that was given beside deferred fields; None where none was."""
+        return getattr(self, "_properties", NO_PROPERTIES).get(name)
 
     def __getattr__(self, name: str) -> Any:
         # Only what has no value comes here.

@@ -330,6 +330,14 @@ class Evaluation(DeferredFields):
     home: str = field(default="", repr=False)
 
     @property
+    def has_failed_gate(self) -> bool:
+        """True where a gate in force has failed; gates that are not made yet are not made for it."""
+        known = self.known_property("has_failed_gate")
+        if known is not None:
+            return known
+        return any(gate.in_force and gate.status is GateStatus.FAILED for gate in self.gates)
+
+    @property
     def progress_phrase(self) -> str:
         """The progress with the marks that nobody understands: "2 of 6 done, 1 mark unknown"."""
         done = f"{self.progress.done} of {self.progress.total} done" if self.progress else ""

@@ -14,6 +14,7 @@ from phasekeeper.server.disk import decision_keys, file_cache, large_folders
 from phasekeeper.server.live import cached_live_root
 from phasekeeper.server.live.cached_live_root import CachedLiveRoot
 from phasekeeper.server.live.live_root import LiveRoot
+from phasekeeper.tools.run_names import Urgency, urgency
 
 from tests.roots import EXAMPLES, TASKS, put, run_to_end
 from tests.server.cache.test_cached_root import CHANGES, T1, T2, Starts, starts
@@ -61,6 +62,18 @@ def test_a_packed_run_gives_what_was_let_go_as_it_was(starts):
     assert all(let_go(each) == list(DEFERRED) for each in live.runs.values())
     assert live.runs == cold(starts).runs
     assert not any(map(let_go, live.runs.values()))
+
+
+def test_runs_are_counted_and_ordered_without_what_was_let_go(starts):
+    shutil.copytree(EXAMPLES, starts.root, dirs_exist_ok=True)
+    put(starts.root / T1 / "review/plan-review.json", {"ok": False})
+    live = packed(starts)
+    first = cold(starts).runs
+    assert {run: urgency(each) for run, each in live.runs.items()} == {
+        run: urgency(each) for run, each in first.items()
+    }
+    assert urgency(live.runs[T1]) is Urgency.FAILING
+    assert all(let_go(each) == list(DEFERRED) for each in live.runs.values())
 
 
 def test_the_runs_that_were_judged_last_are_kept_whole(starts, monkeypatch):
