@@ -36,9 +36,9 @@ class DeferredFields:
         `properties` are those that rest on deferred fields, for who asks for them of very many values.
         """
         value = object.__new__(cls)
-        for name, each in known.items():
+        own = {"_deferred": deferred, "_make_field": make, "_properties": properties}
+        for name, each in {**known, **own}.items():
             object.__setattr__(value, name, each)
-        value.defer(deferred, make, properties)
         return value
 
     def defer(
