@@ -197,8 +197,8 @@ async function choosePhase(session: Session, run: Summary): Promise<string | und
   if (!graph) return undefined;
   const titles = new Map(graph.phases.map((phase) => [phase.id, phase.title]));
   const items = reachable(graph.edges, run.currentPhase ?? "").map((phase) => ({
-    label: escapeLabel(phase),
-    description: escapeLabel(titles.get(phase) ?? ""),
+    label: escapeLabel(titles.get(phase) || phase),
+    description: escapeLabel(phase),
     detail: phase === run.suggestion.suggestedNext ? "suggested" : undefined,
     value: phase,
   }));

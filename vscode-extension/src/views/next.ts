@@ -57,9 +57,9 @@ const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
 const SAYS_NOTHING: ReadonlySet<string> = new Set("a and be do done go in is it next now of on the then to".split(" "));
 
 /** Why a step is suggested; "" where that says no more than what the step is called. */
-function reasonBeside({ suggestion, statusReason, nextTitle }: Summary, label: string): string {
+function reasonBeside({ suggestion, statusReason, phaseTitle, nextTitle }: Summary, label: string): string {
   const reason = suggestion.reason || statusReason;
-  const said = new Set(wordsOf([label, suggestion.phrase, suggestion.suggestedNext, nextTitle].join(" ")));
+  const said = new Set(wordsOf([label, suggestion.phrase, suggestion.suggestedNext, phaseTitle, nextTitle].join(" ")));
   return wordsOf(reason).every((word) => said.has(word) || SAYS_NOTHING.has(word)) ? "" : reason;
 }
 

@@ -108,6 +108,17 @@ test("an override shows every line of the server, a failed gate with it", async 
   ]);
 });
 
+test("the phases of an override stand with their titles, their ids beside them", async () => {
+  const edges = ["codegen", "test"].map((to) => ({ from: "planning", to, because: "" }));
+  const phases = [{ id: "codegen", title: "Write the code", state: "ahead", outcomes: [] }] as const;
+  const { session } = sessionWith({ ...answers, "phasekeeper/graph": graph({ edges, phases }) });
+  await override(session, RUN);
+  expect(editor.picks).toEqual([
+    ["Write the code", "codegen"],
+    ["test", "test"],
+  ]);
+});
+
 test("a quick fix names the phase behind its gate, and asks only for the decision", async () => {
   const { session, request } = sessionWith(answers);
   editor.buttons = ["Override…"];

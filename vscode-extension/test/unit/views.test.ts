@@ -245,6 +245,9 @@ test("a reason that says no more than the step is left out", () => {
         )[0]!.description,
     ),
   ).toEqual(["Charge a fee", "Charge a fee", "Charge a fee · Execute: the queue has three entries", "Charge a fee"]);
+  const act = suggestion({ kind: "act", phrase: "Do classify", reason: "Classify the task is to be done" });
+  const run = summary({ phaseTitle: "Classify the task", nextTitle: "", suggestion: act });
+  expect(nextRows(stateWith([run]))[0]).toMatchObject({ label: "Do classify", description: "Charge a fee" });
 });
 
 test("an id stands beside a title where the title does not say it", async () => {

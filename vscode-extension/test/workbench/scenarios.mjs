@@ -229,6 +229,30 @@ export const scenarios = {
     await workbench.row("Recent", "plan: approve").waitFor();
   },
 
+  "the text of a report is handed in by the lens above it, stays where it is refused, and is given up there": async ({
+    workbench,
+    page,
+    folder,
+  }) => {
+    await fs.writeFile(`${folder}/lending/queue_02.py`, "QUEUE = []\n");
+    const complete = page.locator(".quick-input-list .monaco-list-row", { hasText: "complete" }).first();
+    await workbench.pressInRow(workbench.row("Runs", "Tests of the queue"), /Report Outcome/, complete);
+    await complete.click();
+    await workbench.type("a test of the queue");
+    const step = workbench.row("Next Steps", /Quality gate.*Reservations/);
+    await step.waitFor();
+    const pass = page.locator(".quick-input-list .monaco-list-row", { hasText: "pass" }).first();
+    await workbench.pressInRow(step, /Report Outcome/, pass);
+    await pass.click();
+    await workbench.lens("Report 4b").waitFor();
+    await page.screenshot({ path: picture("the-text-of-a-report") });
+    await workbench.lens("Report 4b").click();
+    await workbench.toast("Not recorded").waitFor();
+    await workbench.lens("Give Up").click();
+    await page.locator(".tab", { hasText: "Untitled" }).waitFor({ state: "hidden" });
+    await workbench.lens("Give Up").waitFor({ state: "hidden" });
+  },
+
   "a run whose review has no code is rolled back to where it is consistent": async ({ workbench, page }) => {
     await workbench.row("Next Steps", /Write the code.*Renew a loan/).waitFor();
     // The only run that is not consistent.
