@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from ...orchestration.journal.journal import read_journal, record_fault
 from ...orchestration.journal.lines import parse_line, parse_lines
-from ...orchestration.vfs.files import digest_of
+from ...orchestration.vfs.files import digest_of, parent
 from ..disk.disk_files import MAX_BYTES
 from .folder import Folder, StoreError, close, write_all
 
-_WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "[0-9a-f]*", "was"')
+_WRITTEN = re.compile(rb'\{"path": "([^"\\\n]*(?:\\.[^"\\\n]*)*)", "digest": "([0-9a-f]*)", "was"')
 _FILE_FIELDS = ("path", "digest", "was")
 _LINKED = re.compile(rb'"prev": "([0-9a-f]{16})"(?:, "(?:mac|signature)": "[0-9A-Za-z+/=]*")?\}')
 
@@ -54,8 +54,22 @@ class LogTail(NamedTuple):
 
     def folders(self) -> set[str]:
         """The folders of the files that the records say were written."""
-        paths = (json.loads(b'"%s"' % quoted) for quoted in set(_WRITTEN.findall(self.raw)))
-        return {path.rpartition("/")[0] for path in paths}
+        return {parent(path) for path in self.newest_digests()}
+
+    def newest_digests(self) -> dict[str, str]:
+        """Path -> what the newest record that wrote it says that it holds."""
+        newest = dict(_WRITTEN.findall(self.raw))
+        return {json.loads(b'"%s"' % quoted): digest.decode() for quoted, digest in newest.items()}
+
+    def newest_write(self, path: str, digest: str) -> WrittenFile | None:
+        """The newest record's word that it wrote a file with that digest. Cost: one line is parsed."""
+        named = b'{"path": %s, "digest": "%s", "was"' % (json.dumps(path).encode(), digest.encode())
+        if (at := self.raw.rfind(named)) < 0:
+            return None
+        start, end = self.raw.rfind(b"\n", 0, at) + 1, self.raw.find(b"\n", at)
+        line = self._replace(raw=self.raw[start : end if end >= 0 else None])
+        written = line.written_files({parse_line(line.raw).integer("seq")})
+        return next((each for each in written if (each.path, each.digest) == (path, digest)), None)
 
     def written_files(self, numbers: Container[int]) -> list[WrittenFile]:
         """The files that the records with these numbers say were written."""

@@ -20,6 +20,7 @@ from ...orchestration.snapshot.snapshot import Snapshot
 from ...orchestration.states import RunStatus, SuggestionKind
 from ...orchestration.vfs.files import Files, RecordingFiles, below
 from ...orchestration.vfs.overlay import UNSAVED_MTIME_NS, OverlayFiles
+from ..disk.disk_files import ABSENT, stat_key
 from ..lru_cache import LruCache
 from . import decision_proof as decide
 from .candidate_runs import CandidateRun
@@ -27,6 +28,8 @@ from .candidate_runs import CandidateRun
 Parsed = dict[tuple[str, str], Any]
 WARM_RUNS = 64
 """The parse results of so many runs are kept, those that were evaluated last."""
+_MOST_LOOKS = 5
+"""So often a run is read again while writers add to it."""
 
 
 class ParseCache(dict[tuple[str, str], Any]):
@@ -61,23 +64,38 @@ class RunEnvironment(NamedTuple):
     measured: Measured = lambda check: None
 
 
-def read_match(match: Match, files: Files, around: RunEnvironment, parsed: Parsed) -> Snapshot:
-    """The run as its files show it, with what a crash kept from its place laid over them."""
+def read_match(match: Match, files: RecordingFiles, around: RunEnvironment, parsed: Parsed) -> Snapshot:
+    """The run as its files show it, with what a crash kept from its place laid over them.
+
+    A writer at work is seen before its record, or with all that it wrote: what was added is read, too.
+    """
     journal, claims = below(match.home, JOURNAL), files.read(below(match.home, CLAIMS))
-    snapshot = read_run(
-        match.workflow,
-        _files_of_head(match.home, journal, files, around.root),
-        match.run,
-        root=str(around.root),
-        config=around.config,
-        claims=read_claims(claims.text or "", around.now),
-        verify=lambda lines: decide.prove_lines(
-            around.root, journal, lines, around.key(), around.committed, around.head_file
-        ),
-        committed=around.head_file,
-        measured=around.measured,
-        parsed=parsed,
-    )
+
+    def read(head: Files) -> Snapshot:
+        return read_run(
+            match.workflow,
+            head,
+            match.run,
+            root=str(around.root),
+            config=around.config,
+            claims=read_claims(claims.text or "", around.now),
+            verify=lambda lines: decide.prove_lines(
+                around.root, journal, lines, around.key(), around.committed, around.head_file
+            ),
+            committed=around.head_file,
+            measured=around.measured,
+            parsed=parsed,
+        )
+
+    head = _files_of_head(match.home, journal, files, around.root)
+    snapshot, meanwhile = read(head), dict[str, str]()
+    for _ in range(_MOST_LOOKS):
+        newer = _texts_written_meanwhile(match.home, journal, head, files, around.root)
+        if not newer:
+            break
+        meanwhile |= newer
+        head = _files_of_head(match.home, journal, OverlayFiles(files, meanwhile), around.root)
+        snapshot = read(head)
     if claims.problem is None or not claims.refused:
         return snapshot
     return replace(snapshot, findings=(*snapshot.findings, finding(claims.problem, claims.path)))
@@ -116,6 +134,18 @@ def _files_of_head(home: str, journal: str, files: Files, root: Path) -> Files:
     left = pending_writes(root, home).texts.items()
     texts = {path: text for path, text in left if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
     return OverlayFiles(files, texts) if texts else files
+
+
+def _texts_written_meanwhile(
+    home: str, journal: str, head: Files, files: RecordingFiles, root: Path
+) -> dict[str, str]:
+    """What a writer wrote since the run was read, but for texts that an editor has not saved."""
+    if not files.read(journal).exists and stat_key(root / journal) == ABSENT:
+        return {}
+    from ..store.writer_at_work import texts_written_meanwhile
+
+    newer = texts_written_meanwhile(root, home, head, files.used)
+    return {path: text for path, text in newer.items() if files.read(path).mtime_ns != UNSAVED_MTIME_NS}
 
 
 class RunExaminer:
