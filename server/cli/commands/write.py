@@ -32,6 +32,7 @@ from ..selection import (
     NoServerAnswer,
     SelectedRun,
     definitions_of,
+    means_run,
     open_workspaces,
     root_option,
     select_runs,
@@ -221,7 +222,8 @@ def release(options: Namespace) -> PreparedWrite:
         task, claimed = apply.claimed_task(run.workspace, run.match.run, options.task)
         if claimed:
             said = f"{task} is claimed by {claimed.actor} until {claimed.until}, and its token is not given"
-            confirm([said, "released, it is free: whoever works on it has no claim any more"], run.name)
+            lines = [said, "released, it is free: whoever works on it has no claim any more"]
+            confirm(lines, options.run or run.name, is_name=lambda typed: means_run(options, run, typed))
 
     def carry_out() -> int:
         task, ended = apply.release(run.workspace, run.match.run, options.task, options.token or None)
