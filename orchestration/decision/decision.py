@@ -19,11 +19,10 @@ from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .basis import end_phrase
 from .brings import artifact_words
-from .current_phase import CurrentPhase, current_phase, phase_place
+from .current_phase import CurrentPhase, current_phase, phase_place, ways_back
 from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
 from .lost_work import lost_work_reason
-from .ways_back import ways_back
 
 
 @dataclass(frozen=True)
