@@ -190,3 +190,10 @@ def test_a_report_that_was_refused_stands_on_the_timeline_where_the_journal_has_
     ]
     assert shown[1]["failed"] and shown[1]["why"] == "no change"
     assert (shown[1]["path"], shown[1]["line"]) == (f"{RUN}/.phasekeeper/journal.jsonl", 2)
+
+
+def test_a_reason_that_is_still_to_be_typed_is_said_as_such() -> None:
+    asked = {"kind": "question", "phase": "4a", "message": "Which one?"}
+    (decision,) = page(plan_trace(asked))["decisions"]
+    stop = next(option for option in decision["options"] if option["id"] == "stop")
+    assert stop["outcome"].endswith("a person stopped the run: (your reason, which you type next)")
