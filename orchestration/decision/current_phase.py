@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..definition.inputs import PhaseRule
-from ..definition.model import Phase
+from ..definition.model import Phase, Workflow
 from ..expressions.language import Expression
-from ..findings import Finding, Span
+from ..findings import Finding, Fix, Span
 from ..states import ArtifactStatus, RecordKind
 from .facts import RunFacts, TraceEntry, make_finding
 
@@ -125,3 +125,19 @@ def phase_place(facts: RunFacts) -> tuple[str, Span | None]:
     if snapshot.state:
         return snapshot.state.path, Span(0, 0, 0, 1)
     return snapshot.plan_path, Span(0, 0, 0, 1) if snapshot.plan else None
+
+
+def ways_back(
+    workflow: Workflow, run: str, place: str, phases: Mapping[str, str], owed: Sequence[str] = ()
+) -> tuple[Fix, ...]:
+    """A fix for each phase, by its title. Where no command does it: make the files that are `owed`, or have
+    the file at `place`, which tells the phase, name that one."""
+    files = [*dict.fromkeys(filter(None, owed))]
+    made = [Fix(f"make {', '.join(files)}")] if files and not all(map(workflow.has_redo, phases)) else []
+    named = (
+        Fix(title, ("redo", run, phase))
+        if workflow.has_redo(phase)
+        else Fix(f"{title}: {place} has to say that the run is in {phase}")
+        for phase, title in phases.items()
+    )
+    return (*made, *named)

@@ -19,7 +19,7 @@ from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .basis import end_phrase
 from .brings import artifact_words
-from .current_phase import CurrentPhase, current_phase, phase_place
+from .current_phase import CurrentPhase, current_phase, phase_place, ways_back
 from .facts import RunFacts, answers_to, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
 from .lost_work import lost_work_reason
@@ -194,9 +194,8 @@ class _Procedure:
         gate = contradicting_gate(facts, self.gates, phase)
         if gate:
             why = f"gate {gate.id} of {gate.after} is {gate.status}"
-            back = Fix(f"roll back to {gate.after}", ("redo", facts.snapshot.run, gate.after))
             message = f"the phase is {phase.id}, but {why}, {unmet_criteria(gate)}"
-            self.report("inconsistent-state", message, (back,))
+            self.report_ahead(message, {gate.after: f"roll back to {gate.after}"})
             return self._regress(gate.after, why)
         if is_held:
             return self.hold(Decision(*_STAY, ""), self._doubt())
@@ -221,13 +220,16 @@ class _Procedure:
     def report_undelivered(self, phase: str) -> None:
         """Report that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""
         missing = ", ".join(f"{name} is {self.facts.artifact(name).state}" for name in self.missing(phase))
-        run, current = self.facts.snapshot.run, self.phase.id
-        again = Fix(f"run {current} again", ("redo", run, current))
-        back = Fix(f"roll back to {phase}", ("redo", run, phase))
+        owed, current = [self.facts.artifact(name).path for name in self.missing(phase)], self.phase.id
         # An end is no work that could be done again.
-        fixes = (back,) if self.phase.terminal else (again, back)
-        message = f"the phase is {current}, but {phase} has not delivered: {missing}"
-        self.report("inconsistent-state", message, fixes)
+        again = {} if self.phase.terminal else {current: f"run {current} again"}
+        because = f"the phase is {current}, but {phase} has not delivered: {missing}"
+        self.report_ahead(because, {**again, phase: f"roll back to {phase}"}, owed)
+
+    def report_ahead(self, message: str, phases: Mapping[str, str], owed: Sequence[str] = ()) -> None:
+        """Report that the recorded phase is ahead; `phases` are those to go back to, with their titles."""
+        ways = ways_back(self.workflow, self.facts.snapshot.run, phase_place(self.facts)[0], phases, owed)
+        self.report("inconsistent-state", message, ways, {"phases": phases})
 
     def _owes(self, phase: str) -> str:
         missing = (f"{name} ({self.facts.artifact(name).state})" for name in self.missing(phase))

@@ -315,6 +315,10 @@ class Workflow:
         decided = frozenset(artifact.id for artifact in self.artifacts.values() if artifact.decided_by)
         return ValueOrigins(self.language, limits, self.artifacts, plan, self.written_by_reports, decided)
 
+    def has_redo(self, step: str) -> bool:
+        """True if a command has a phase done again."""
+        return bool({"redo", f"{step}.redo"} & self.effects.keys())
+
     @property
     def written_by_reports(self) -> frozenset[str]:
         """The artifacts that effects write after a report or a start, and "state" if they write the state."""

@@ -77,7 +77,9 @@ def _without_values(template: str) -> str:
     text = _NAMED.sub(
         lambda match: f"({match[1].replace('_', ' ').replace('.', ' ')})", _NUMBERED.sub(r"the \1", template)
     )
-    return _COMPUTED.sub("(…)", text)
+    text = re.sub(r"(?<=\w)\(", " (", _COMPUTED.sub("(…)", text))
+    # Of a reason that is one value all that could be said is its name in the definition.
+    return "" if re.fullmatch(r"\([^()]*\)", text) else text
 
 
 def _exact(rule: Rule) -> list[str]:

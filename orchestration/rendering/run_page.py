@@ -11,11 +11,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ..decision.facts import RunFacts
 from ..evaluation.trace import EvaluationTrace
-from ..findings import Severity
+from ..findings import Severity, Span
+from ..journal.journal import Record
+from ..journal.lines import JOURNAL
 from ..plans.schedule import StageState, TaskBoard, TaskState
 from ..result.values import Evaluation, QuestionState, as_json
-from ..states import GateStatus, TaskStatus
+from ..snapshot.snapshot import RecordOrigin
+from ..states import GateStatus, RecordKind, TaskStatus
 from ..updates.confirmation import answer_command, background, option_outcomes
 from .run_graph import run_graph
 from .timeline import Difference, compared_paths, difference, timeline
@@ -68,10 +72,25 @@ def run_page(trace: EvaluationTrace, texts: PageTexts, now: datetime, command: C
         "moreDecisions": len(evaluation.questions) - len(questions),
         "board": _board(evaluation),
         "timeline": timeline(
-            facts.records, facts.origins, texts.now, _by_task(trace), facts.snapshot.pending
+            _all_records(facts), _all_origins(facts), texts.now, _by_task(trace), facts.snapshot.pending
         ),
         "graph": run_graph(facts.workflow, evaluation),
     }
+
+
+def _all_records(facts: RunFacts) -> list[Record]:
+    """The records that guards see, and in their places the reports that were refused."""
+    counted = iter(facts.records)
+    written = facts.snapshot.journal.records
+    known = [entry if entry["kind"] == RecordKind.REFUSED else next(counted, entry) for entry in written]
+    return [*known, *counted]
+
+
+def _all_origins(facts: RunFacts) -> dict[int, RecordOrigin]:
+    """The place of each of these records, by its id()."""
+    journal, path = facts.snapshot.journal, f"{facts.snapshot.home}/{JOURNAL}".lstrip("/")
+    written = zip(journal.records, journal.lines, strict=True)
+    return {id(entry): RecordOrigin(path, Span(at, 0, at, 0)) for entry, at in written} | {**facts.origins}
 
 
 def _by_task(trace: EvaluationTrace) -> frozenset[str]:

@@ -429,7 +429,7 @@ def _redo_record(trace: EvaluationTrace, command: Command) -> Record:
     step = _phase(trace, command.step)
     if trace.evaluation.status == RunStatus.BLOCKED and trace.decision.kind == SuggestionKind.STOP:
         raise CommandRefused(f"the run is blocked: {trace.evaluation.status_reason}")
-    if "redo" not in workflow.effects and f"{step}.redo" not in workflow.effects:
+    if not workflow.has_redo(step):
         raise CommandRefused(f"{workflow.name} has no way to do a phase again by a command; its files decide")
     if current is not None and workflow.order(step) > workflow.order(current):
         raise CommandRefused(f"{step} is ahead of {current}; what was not done cannot be done again")

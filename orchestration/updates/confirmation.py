@@ -28,7 +28,7 @@ MOST_HISTORY = 6
 """Failures that led to a question, the newest last."""
 MOST_ERRORS = 3
 MOST_FILES = 6
-_UNTYPED_REASON = "not typed yet"
+_UNTYPED_REASON = "(your reason, which you type next)"
 
 
 class Confirmation(NamedTuple):

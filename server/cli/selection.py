@@ -301,3 +301,14 @@ def definitions_of(root: Path) -> Iterator[None]:
         yield
     except InvalidWorkflow as error:
         raise BrokenDefinitions(error_lines(error.findings, root)) from None
+
+
+def means_run(options: Namespace, run: SelectedRun, typed: str) -> bool:
+    """True if a name that a person typed means this run, as commands take names."""
+    if typed == run.name:
+        return True
+    try:
+        named = select_runs(Namespace(**{**vars(options), "run": typed, "path": Path()}))
+    except (NoSuchRun, BrokenDefinitions, UsageError):
+        return False
+    return [each.name for each in named.runs] == [run.name] and typed != ""

@@ -35,10 +35,8 @@ def fix_inconsistent_state(ctx: FixContext) -> Iterator[QuickFix]:
     yield from set_status(ctx)
     if ctx.workflow is None or "redo" in ctx.workflow.effects:
         return
-    for fix in ctx.finding.fixes:
-        if fix.command[:1] == ("redo",):
-            title = f"{fix.title[:1].upper()}{fix.title[1:]}: set the phase"
-            yield from _set_phase(ctx, fix.command[-1], title)
+    for phase, said in ctx.finding.data.get("phases", {}).items():
+        yield from _set_phase(ctx, phase, f"{said[:1].upper()}{said[1:]}: set the phase")
 
 
 def set_status(ctx: FixContext) -> Iterator[QuickFix]:

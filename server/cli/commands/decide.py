@@ -6,12 +6,10 @@ The commands of this module are denied to assistants (`fence/assistant_rules`).
 from __future__ import annotations
 
 from argparse import Namespace
-from pathlib import Path
 
 from ....orchestration.evaluation.trace import EvaluationTrace
 from ....orchestration.states import QuestionKind
 from ....orchestration.updates.commands import Command, CommandRefused, answerable, offered_questions
-from ....tools.run_names import NoSuchRun
 from ...disk.git import actor
 from ...terminal.lines import print_lines
 from ...terminal.run_views import question_lines
@@ -21,7 +19,7 @@ from ...workspace.decision_proof import terminal_signer
 from ...workspace.roots import UsageError
 from ..confirm import NotConfirmed, ask, confirm, require_terminal
 from ..output import report_failure
-from ..selection import BrokenDefinitions, SelectedRun, select_runs
+from ..selection import SelectedRun, means_run, select_runs
 from .write import print_result
 
 _NONE_FINISHED = (
@@ -121,17 +119,6 @@ def override(options: Namespace) -> int:
     return _decide(options, select_runs(options).runs[0], Command(kind="override", step=options.to))
 
 
-def _names(options: Namespace, run: SelectedRun, typed: str) -> bool:
-    """Test that a name means this run, as commands take names."""
-    if typed == run.name:
-        return True
-    try:
-        named = select_runs(Namespace(**{**vars(options), "run": typed, "path": Path()}))
-    except (NoSuchRun, BrokenDefinitions, UsageError):
-        return False
-    return [each.name for each in named.runs] == [run.name] and typed != ""
-
-
 def _choice(question: str, option: str) -> Command:
     return Command(kind="answer", question=question, option=option)
 
@@ -145,7 +132,7 @@ def _decide(options: Namespace, run: SelectedRun, wanted: Command) -> int:
     sign_with = terminal_signer(run.workspace.root, who, options.key or "")
     given = run.workspace, run.match.run, wanted._replace(why=reason)
     decision = apply.prepare_decision(*given, sign_with=sign_with)
-    confirm(decision.text, options.run or run.name, is_name=lambda typed: _names(options, run, typed))
+    confirm(decision.text, options.run or run.name, is_name=lambda typed: means_run(options, run, typed))
     done = apply.record_decision(run.workspace, decision, who, "terminal", PROGRAM)
     chosen = wanted.kind == "answer"
     text = f"answered: {wanted.question} {wanted.option}" if chosen else f"overridden: now in {wanted.step}"

@@ -21,7 +21,7 @@ from ...version import PROGRAM
 from ...workspace.repair import NOTHING_AGREED, PreparedRepair, prepare_repair, repair_run
 from ..confirm import NotConfirmed, confirm
 from ..output import OK, REFUSED, USAGE, print_json
-from ..selection import SelectedRun, select_runs
+from ..selection import SelectedRun, means_run, select_runs
 
 _DID = {
     "finished": "an interrupted write was finished",
@@ -82,7 +82,8 @@ def _consent(options: Namespace, run: SelectedRun) -> tuple[PreparedRepair, str,
     if not prepared.lines:
         return prepared, "", []
     try:
-        confirm([f"{run.name}: what {JOURNAL_NAME} holds is yours to decide", *prepared.lines], run.name)
+        lines = [f"{run.name}: what {JOURNAL_NAME} holds is yours to decide", *prepared.lines]
+        confirm(lines, run.name, is_name=lambda typed: means_run(options, run, typed))
     except NotConfirmed as error:
         return NOTHING_AGREED, "", [f"phasekeeper: {plain(str(error))}; what did not count still does not"]
     return prepared, actor(run.workspace.root), []

@@ -35,6 +35,7 @@ from ..selection import (
     SelectedRun,
     definitions_of,
     held_tasks,
+    means_run,
     open_workspaces,
     root_option,
     select_runs,
@@ -229,7 +230,8 @@ def release(options: Namespace) -> PreparedWrite:
     if not options.token:
         _, claimed = apply.claimed_task(run.workspace, run.match.run, options.task)
         if claimed:
-            confirm(release_lines(claimed), run.name)
+            is_name = partial(means_run, options, run)
+            confirm(release_lines(claimed), options.run or run.name, is_name=is_name)
 
     def carry_out() -> int:
         task, ended = apply.release(run.workspace, run.match.run, options.task, options.token or None)

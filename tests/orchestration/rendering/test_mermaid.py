@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from phasekeeper.orchestration.lint.checks import parse_workflow
-from phasekeeper.orchestration.rendering.mermaid import _without_values, mermaid_diagram
+from phasekeeper.orchestration.rendering.mermaid import _without_values, mermaid_diagram, phase_arrows
 from phasekeeper.server.workspace.definitions import built_in_sources
 
 from tests.orchestration.definitions import sound
@@ -90,3 +90,10 @@ def test_every_state_of_a_built_in_graph_is_declared_once(name: str):
     declared = re.findall(r'state ".*" as (\w+)', said)
     assert len(declared) == len(set(declared)) == len(workflow.phases)
     assert set(re.findall(r"p_\w+", said)) == set(declared)
+
+
+def test_no_arrow_says_the_bare_name_of_a_value_and_words_stand_apart() -> None:
+    for name, source in built_in_sources().items():
+        workflow = parse_workflow(source.text, name)
+        for _, _, why in phase_arrows(workflow):
+            assert not re.fullmatch(r"\([^()]*\)", why) and not re.search(r"\w\(", why), (name, why)

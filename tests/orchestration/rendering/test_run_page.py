@@ -179,3 +179,21 @@ def test_runs_are_ranked_by_who_has_to_look() -> None:
     line = run_line(plan_trace(report("4b", "fail")).evaluation)
     assert (line["run"], line["progress"]) == (RUN, {"done": 1, "total": 1})
     assert run_line(asking("paper").evaluation)["progress"] is None
+
+
+def test_a_report_that_was_refused_stands_on_the_timeline_where_the_journal_has_it() -> None:
+    refused = {"kind": "refused", "phase": "4a", "outcome": "complete", "stage": "1", "why": "no change"}
+    shown = page(plan_trace(refused, report("4a", "complete")))["timeline"]["entries"]
+    assert [each["sentence"] for each in shown[:2]] == [
+        "4a reported: complete",
+        "4a reported complete, refused",
+    ]
+    assert shown[1]["failed"] and shown[1]["why"] == "no change"
+    assert (shown[1]["path"], shown[1]["line"]) == (f"{RUN}/.phasekeeper/journal.jsonl", 2)
+
+
+def test_a_reason_that_is_still_to_be_typed_is_said_as_such() -> None:
+    asked = {"kind": "question", "phase": "4a", "message": "Which one?"}
+    (decision,) = page(plan_trace(asked))["decisions"]
+    stop = next(option for option in decision["options"] if option["id"] == "stop")
+    assert stop["outcome"].endswith("a person stopped the run: (your reason, which you type next)")

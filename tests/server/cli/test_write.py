@@ -7,11 +7,12 @@ import os
 import re
 import subprocess
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from phasekeeper.server.cli import output
+from phasekeeper.server.cli.commands import write
 from phasekeeper.server.store import lock
 from phasekeeper.server.version import VERSION
 
@@ -187,6 +188,18 @@ def test_adopt_names_a_run_or_all(planned: Drive) -> None:
 
 
 # ---- claims -----------------------------------------------------------------------------------
+
+
+def test_who_gives_a_task_back_types_any_name_of_the_run(
+    planned: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def typed(_said: object, name: str, *, is_name: Callable[[str], bool]) -> None:
+        assert name == "one" and is_name("one") and is_name("work/one")
+        assert not is_name("two") and not is_name("")
+
+    planned.do("claim", "one", "01", "--as", "ann")
+    monkeypatch.setattr(write, "confirm", typed)
+    assert "f-01 is released" in planned.do("release", "one", "01").out
 
 
 def test_two_agents_never_take_the_same_task(planned: Drive) -> None:
