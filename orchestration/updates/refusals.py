@@ -37,12 +37,12 @@ def refusal_for_want_of_change(facts: RunFacts, report: Record, why: str) -> Rec
     told = {"message": "", "manual_criteria": [], "next": "", "path": "", "why": why[:_MOST_SAID]}
     looked_at = digest_of("\n".join(f"{path}\0{digest}" for path, digest in sorted(seen.items())))
     refused = {**report, **told, "kind": RecordKind.REFUSED.value, "about": looked_at}
-    said = f"nothing was counted: {why}. A report of {step} was refused {number} of {ASKS_AT} times in a row"
+    said = f"nothing was counted: {why}. Refused reports of {step} in a row: {number}"
     # Report files that no line holds yet come before any other record.
     pending = unrecorded_reports(facts)
     if number < ASKS_AT:
-        return RecordedRefusal(f"{said}; the last asks a person", [*pending, refused])
-    asked = f"{step} was reported {number} times in a row although nothing had changed. How to go on? ({why})"
+        return RecordedRefusal(f"{said}; after {ASKS_AT} a person is asked", [*pending, refused])
+    asked = f"{number} reports of {step} in a row were refused. How to go on? The last one: {why}"
     empty = {"why": "", "files": [], "about": "", "outcome": RecordKind.REFUSED.value}
     question = {**refused, **empty, "kind": RecordKind.QUESTION.value, "message": asked}
     return RecordedRefusal(f"{said}; a person is asked now how to go on", [*pending, refused, question])
