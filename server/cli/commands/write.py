@@ -9,6 +9,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
