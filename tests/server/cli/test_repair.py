@@ -57,7 +57,8 @@ def agrees(monkeypatch):
     """A person who types the name; what that person was shown."""
     shown: list[str] = []
 
-    def confirmed(said, name):
+    def confirmed(said, name, is_name):
+        assert is_name(name) and not is_name("another")
         shown.extend([*said, name])
 
     monkeypatch.setattr(repair, "confirm", confirmed)
@@ -92,7 +93,7 @@ def test_a_branch_that_came_up_while_the_person_looked_is_not_linked(here, run, 
     lines = (here / JOURNAL).read_text().splitlines()
     late = {"seq": 9, "kind": "report", "outcome": "ok", "message": "late", "prev": digest_of(lines[0])}
 
-    def confirmed(said, name):
+    def confirmed(said, name, is_name):
         with (here / JOURNAL).open("a") as file:
             file.write(json.dumps(late) + "\n")
 
