@@ -53,7 +53,16 @@ def refusal(path: str, windows: bool = os.sep == "\\") -> str | None:
         return "the path holds a backslash or a colon"
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         return "the path does not lead to a file below the root"
-    return None
+    return None if path.isascii() or _is_encodable(path) else "the path holds half a character"
+
+
+def _is_encodable(path: str) -> bool:
+    """False for a lone surrogate, as JSON may hold, which stands for no byte of a name."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def close(descriptor: int) -> None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from bisect import bisect_right
 from codecs import BOM_UTF8
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...orchestration.journal.journal import read_journal, record_fault
-from ...orchestration.journal.lines import parse_line, parse_lines
+from ...orchestration.journal.lines import JournalLine, parse_line, parse_lines
 from ...orchestration.vfs.files import digest_of, parent
 from ..disk.disk_files import MAX_BYTES
 from .folder import Folder, StoreError, close, write_all
@@ -58,31 +60,45 @@ class LogTail(NamedTuple):
 
     def newest_digests(self) -> dict[str, str]:
         """Path -> what the newest record that wrote it says that it holds."""
-        newest = dict(_WRITTEN.findall(self.raw))
-        return {json.loads(b'"%s"' % quoted): digest.decode() for quoted, digest in newest.items()}
+        return {path: match[2].decode() for path, match in self._newest_matches().items()}
 
-    def newest_write(self, path: str, digest: str) -> WrittenFile | None:
-        """The newest record's word that it wrote a file with that digest. Cost: one line is parsed."""
-        named = b'{"path": %s, "digest": "%s", "was"' % (json.dumps(path).encode(), digest.encode())
-        if (at := self.raw.rfind(named)) < 0:
-            return None
-        start, end = self.raw.rfind(b"\n", 0, at) + 1, self.raw.find(b"\n", at)
-        line = self._replace(raw=self.raw[start : end if end >= 0 else None])
-        written = line.written_files({parse_line(line.raw).integer("seq")})
-        return next((each for each in written if (each.path, each.digest) == (path, digest)), None)
+    def newest_writes(self, paths: Collection[str]) -> list[WrittenFile]:
+        """The newest record's word on each of these paths. Each line that has one of them is parsed once."""
+        last = {path: match for path, match in self._newest_matches().items() if path in paths}
+        starts = [0, *(match.end() for match in re.finditer(rb"\n", self.raw)), len(self.raw)]
+        lines = {bisect_right(starts, match.start()) for match in last.values()}
+        parsed = (parse_line(self.raw[starts[n - 1] : starts[n]]) for n in sorted(lines))
+        return [
+            each
+            for line in parsed
+            for each in _files_written(line)
+            if each.path in last and last[each.path][2].decode() == each.digest
+        ]
+
+    def _newest_matches(self) -> dict[str, re.Match[bytes]]:
+        """Path -> where the newest line that says so says what was written there. A line may be no record."""
+        newest = {match[1]: match for match in _WRITTEN.finditer(self.raw)}
+        found: dict[str, re.Match[bytes]] = {}
+        for quoted, match in newest.items():
+            # What is no text in JSON stands in no record.
+            with suppress(ValueError):
+                found[json.loads(f'"{quoted.decode()}"')] = match
+        return found
 
     def written_files(self, numbers: Container[int]) -> list[WrittenFile]:
         """The files that the records with these numbers say were written."""
         marked = [line for line in self.raw.split(b"\n") if b'"was"' in line] if numbers else []
-        written: list[WrittenFile] = []
-        for line in map(parse_line, marked):
-            seq, files = line.integer("seq"), (line.written or {}).get("files")
-            for n, item in enumerate(files if seq in numbers and isinstance(files, list) else ()):
-                named = item if isinstance(item, dict) else {}
-                texts = [value for name in _FILE_FIELDS if isinstance(value := named.get(name), str)]
-                if len(texts) == len(_FILE_FIELDS):
-                    written.append(WrittenFile(seq, n, *texts))
-        return written
+        lines = (line for line in map(parse_line, marked) if line.integer("seq") in numbers)
+        return [each for line in lines for each in _files_written(line)]
+
+
+def _files_written(line: JournalLine) -> Iterator[WrittenFile]:
+    files = (line.written or {}).get("files")
+    for n, item in enumerate(files if isinstance(files, list) else ()):
+        named = item if isinstance(item, dict) else {}
+        texts = [value for name in _FILE_FIELDS if isinstance(value := named.get(name), str)]
+        if len(texts) == len(_FILE_FIELDS):
+            yield WrittenFile(line.integer("seq"), n, *texts)
 
 
 class BrokenLog(StoreError):  # noqa: N818 - said to people as it is

@@ -30,11 +30,11 @@ def texts_written_meanwhile(root: Path, home: str, seen: Files, paths: Collectio
     text = _grown_text(root, journal)
     texts = {} if text is None else {journal.path: text}
     tail = LogTail(raw=(journal.text or "" if text is None else text).encode("utf-8", "surrogatepass"))
-    for path, digest in tail.newest_digests().items():
-        if path in paths and (file := seen.read(path)).digest != digest:
-            written = tail.newest_write(path, digest)
-            now = _present_text(root, home, file, written) if written else None
-            texts |= {} if now is None else {path: now}
+    digests = tail.newest_digests().items()
+    others = {path for path, digest in digests if path in paths and seen.read(path).digest != digest}
+    for written in tail.newest_writes(others) if others else ():
+        now = _present_text(root, home, seen.read(written.path), written)
+        texts |= {} if now is None else {written.path: now}
     return texts
 
 

@@ -87,7 +87,21 @@ def test_a_missing_root_is_empty(tmp_path, either_way):
 
 
 @pytest.mark.parametrize(
-    "path", ["..", "../x", "a/../../x", "/etc/passwd", "//etc/passwd", "a\0b", "", ".", "a//b", "a/./b", "a/"]
+    "path",
+    [
+        "..",
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+        "//etc/passwd",
+        "a\0b",
+        "",
+        ".",
+        "a//b",
+        "a/./b",
+        "a/",
+        "a/\ud800",
+    ],
 )
 def test_a_path_that_could_leave_the_root_is_refused(root, path, either_way):
     (root.parent / "x").write_text("secret")
