@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..decision.decision import Decision, action_of
+from ..decision.decision import Decision, action_of, step_of
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.gates import allowed_steps, gate_against_repeating
 from ..definition.model import Phase, Workflow
@@ -47,9 +47,9 @@ class EvaluationTrace(NamedTuple):
     violations: GateViolations = GateViolations()
 
     def judges(self, step: str) -> bool:
-        """True for a phase whose report judges the work of others."""
-        phase = self.facts.workflow.phases.get(step)
-        return phase is not None and bool(phase.judges)
+        """True for a phase or action whose report judges the work of others."""
+        declared = step_of(self.facts.workflow, step)
+        return declared is not None and bool(declared.judges)
 
 
 class Permission(NamedTuple):

@@ -165,14 +165,15 @@ def test_a_claimed_task_is_reported_by_nobody_else(root: Path) -> None:
     assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
 
 
-def test_who_judges_a_claimed_task_needs_no_claim_on_it(root: Path) -> None:
+@pytest.mark.parametrize("step", ["mend", "look"])
+def test_who_judges_a_claimed_task_needs_no_claim_on_it(root: Path, step: str) -> None:
     judging = "mend: {judges: [do], tasks: \"tasks({'done': false})\", outcomes: [ok], rules: ["
-    put(root / ".phasekeeper/workflows/planned.yaml", DEFINITION.replace("mend: {rules: [", judging))
+    turn = '{when: "true", act: look}, ' if step == "look" else ""
+    text = DEFINITION.replace("mend: {rules: [", judging + turn)
+    put(root / ".phasekeeper/workflows/planned.yaml", f"{text}actions: {{look: {{judges: [do]}}}}\n")
     claim(root, RUN, "f-01", "ann", 3600, "hers")
     apply_command(Workspace(root), RUN, report("error", "02", actor="bob"))
-    apply_command(
-        Workspace(root), RUN, Command("report", "mend", "ok", tasks=("01",), actor="cy", message="m")
-    )
+    apply_command(Workspace(root), RUN, Command("report", step, "ok", tasks=("01",), actor="cy", message="m"))
     assert [entry["tasks"] for entry in lines(root)] == [["f-02"], ["f-01"]]
 
 
