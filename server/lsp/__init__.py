@@ -38,7 +38,7 @@ Requests that write; refused (-32803, with the reason) unless the connection is 
     phasekeeper/report   {root, run, step, outcome, tasks?, stage?, summary?, next?, failed?, manual?, data?}
     phasekeeper/claim    {root, run, task, who}
     phasekeeper/release  {root, run, task, confirmed?}; {recorded: "", confirm: lines} where a person has to
-                         confirm that somebody else's claim ends
+                         read that somebody else's claim ends; `confirmed` are the lines that were read
     phasekeeper/start    {root, workflow, name, title}
     phasekeeper/redo     {root, run, phase, reason}
     phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, complete?, reason,

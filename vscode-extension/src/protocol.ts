@@ -277,7 +277,7 @@ export interface Requests {
   "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
   /** With lines to be confirmed, where the claim is somebody else's: then nothing was written. */
   "phasekeeper/release": [
-    RunName & { task: string; confirmed?: true },
+    RunName & { task: string; confirmed?: readonly string[] },
     Partial<Written> & { confirm?: readonly string[] },
   ];
   "phasekeeper/start": [{ root: string; workflow: string; name: string; title: string }, Written];

@@ -20,7 +20,7 @@ from ....tools.assistant.questions import DIALOG
 from ....tools.report_words import report_words
 from ...disk.git import actor
 from ...workspace import apply
-from ...workspace.apply import StoreError
+from ...workspace.apply import Conflict, StoreError
 from ...workspace.definitions import UnknownWorkflow
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
@@ -116,24 +116,27 @@ async def claim(connection: Connection, view: RootView, params: Parameters) -> A
 
 
 async def release(connection: Connection, view: RootView, params: Parameters) -> Answer:
-    """End a claim that was made here; somebody else's once a person has `confirmed` it, whom a client with a
-    dialog of its own gets the lines for."""
+    """End a claim that was made here.
+
+    For somebody else's a client with a dialog of its own gets the lines that a person has to read, and sends
+    them back as `confirmed`: what was claimed anew meanwhile is asked anew.
+    """
     run, task = (_required(params, name) for name in ("run", "task"))
     view.run_on_disk(run)
     workspace = Workspace(view.root)
     name, claimed = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
+    lines = [plain(line, DIALOG) for line in release_lines(claimed)] if claimed else []
+    is_confirmed = connection.may_decide and bool(lines) and params.get("confirmed") == lines
     _, token = connection.claims.get((view.root, run, name), ("", ""))
-    is_confirmed = params.get("confirmed") is True and connection.may_decide
     try:
         name, was_claimed = await connection.engine.write(
             view.root, run, apply.release, workspace, run, name, None if is_confirmed else token
         )
-    except StoreError as error:
-        if claimed and connection.may_decide:
-            lines = release_lines(claimed)
-            return {"recorded": "", "confirm": [plain(line, DIALOG) for line in lines]}
+    except Conflict as conflict:
+        if connection.may_decide and lines:
+            return {"recorded": "", "confirm": lines}
         words = shlex.join(["phasekeeper", "release", run, name, "--root", str(view.root)])
-        raise CommandRefused(f"{error}. A person releases it on a terminal: {words}") from None
+        raise CommandRefused(f"{conflict}. A person releases it on a terminal: {words}") from None
     connection.claims.pop((view.root, run, name), None)
     recorded = f"{name} is released" if was_claimed else f"{name} was not claimed"
     return _receipt(recorded, await _reread(connection, view, run))

@@ -205,16 +205,20 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
   const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
   if (!chosen) return;
-  const named = { ...nameOf(chosen.run), task: chosen.task };
-  const request = session.client.request("phasekeeper/release", named).then(async ({ confirm }) => {
+  const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task });
+  if (await request.catch(() => true)) await showOutcome(`${chosen.task} given back`, request);
+}
+
+/** Whether it was ended; false where a person, who is shown whose claim it is, leaves it. */
+async function endClaim({ client }: Session, named: RunName & { task: string }): Promise<boolean> {
+  for (let read: readonly string[] | undefined; ;) {
+    const { confirm } = await client.request("phasekeeper/release", { ...named, ...(read && { confirmed: read }) });
     if (!confirm) return true;
     const detail = confirm.map((line) => escapeLabel(line, 600)).join("\n");
-    const message = `Release ${escapeLabel(chosen.task)}?`;
-    const pressed = await vscode.window.showWarningMessage(message, { modal: true, detail }, "Release");
-    if (pressed) await session.client.request("phasekeeper/release", { ...named, confirmed: true });
-    return pressed !== undefined;
-  });
-  if (await request.catch(() => true)) await showOutcome(`${chosen.task} given back`, request);
+    const message = `Release ${escapeLabel(named.task)}?`;
+    if (!(await vscode.window.showWarningMessage(message, { modal: true, detail }, "Release"))) return false;
+    read = confirm;
+  }
 }
 
 const isClaimed = (task: Task): boolean => task.claimedBy !== null;

@@ -331,7 +331,7 @@ test("somebody else's claim ends once a person has read whose it is, and not wit
   request.mockImplementationOnce(() => Promise.resolve(asked as never));
   await release(session, named);
   expect(editor.confirmed).toEqual(["Release x-02? x-02 is claimed by ada until noon"]);
-  expect(releases()).toEqual([named, { ...named, confirmed: true }]);
+  expect(releases()).toEqual([named, { ...named, confirmed: asked.confirm }]);
   request.mockClear();
   editor.releases = false;
   request.mockImplementationOnce(() => Promise.resolve(asked as never));

@@ -350,7 +350,7 @@ def test_a_claim_that_another_made_is_released_by_a_person_on_a_terminal(root):
     async def work(client: Client) -> None:
         await client.initialize(root, **NO_DIALOG)
         await client.ready(root)
-        here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02", "confirmed": True}
+        here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02", "confirmed": ["yes"]}
         said = await refusal(client, "phasekeeper/release", here)
         assert "shop-02 is claimed by ada" in said
         assert "on a terminal: phasekeeper release .orchestrator/tasks/shop shop-02" in said
@@ -360,7 +360,7 @@ def test_a_claim_that_another_made_is_released_by_a_person_on_a_terminal(root):
 
 def test_a_person_confirms_in_the_clients_dialog_that_a_claim_of_another_ends(root):
     plan(root)
-    apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 60)
+    _, token = apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 60)
 
     async def work(client: Client) -> None:
         await client.initialize(root, **OURS)
@@ -370,7 +370,10 @@ def test_a_person_confirms_in_the_clients_dialog_that_a_claim_of_another_ends(ro
         assert asked["recorded"] == "" and asked["confirm"][0].startswith("shop-02 is claimed by ada until ")
         whole = await client.request("phasekeeper/run", here)
         assert [each["actor"] for each in whole["claims"]] == ["ada"]
-        released = await client.request("phasekeeper/release", {**here, "confirmed": True})
+        apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 3600, token)
+        again = await client.request("phasekeeper/release", {**here, "confirmed": asked["confirm"]})
+        assert again["recorded"] == "" and again["confirm"][0] != asked["confirm"][0]
+        released = await client.request("phasekeeper/release", {**here, "confirmed": again["confirm"]})
         assert released["recorded"] == "shop-02 is released"
 
     run_with(work)
