@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,26 +17,15 @@ from phasekeeper.server.workspace.apply import apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.roots import put, run_to_end
+from tests.server.live.quality_gates import GATES, RUN, STATE, loop_at_quality_gates
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-RUN = ".claude/state"
-STATE = f"{RUN}/loop.state.json"
 JOURNAL = f"{RUN}/.phasekeeper/journal.jsonl"
-GATES = {name: {"status": "passed"} for name in ("lint", "tests", "coverage")}
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The loop of the examples at its quality gates, of which one failed before, and without a question."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    root = tmp_path / "root"
-    shutil.copytree(EXAMPLES / RUN, root / RUN)
-    state = json.loads((root / STATE).read_text())
-    for item in state["workQueue"]:
-        item.update(priority="S2", status="done")
-    put(root / STATE, state)
-    put(root / RUN / "gates/pass-3.md", "lint, tests, coverage")
-    return root
+    return loop_at_quality_gates(tmp_path / "root")
 
 
 def report(root: Path, step: str, data: dict[str, Any] | None = None) -> None:
