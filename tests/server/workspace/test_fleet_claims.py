@@ -20,8 +20,9 @@ from phasekeeper.server.workspace import apply, fleet_claims
 from phasekeeper.server.workspace.apply import HeldClaims, apply_command
 from phasekeeper.server.workspace.workspace import Workspace
 
+from tests.roots import put
 from tests.server.fleet.machines import PROJECT, Machines
-from tests.server.workspace.test_apply import planned_root
+from tests.server.workspace.test_apply import DEFINITION, planned_root
 
 RUN = "work/one"
 CONFIGURATION = f"workflows: {{'work/*': planned}}\nfleet: {{project: {PROJECT}}}\n"
@@ -183,6 +184,22 @@ def test_a_report_under_a_stale_token_is_refused_with_who_has_the_task(clones: C
     assert clones.lines("ann", "journal.jsonl") == []
     with pytest.raises(FleetConflict, match="f-01 is claimed by bob on bob"):
         clones.report("ann", "f-01", token)
+
+
+def test_who_judges_a_task_that_another_machine_has_needs_no_claim_on_it(clones: Clones) -> None:
+    judging = "mend: {judges: [do], tasks: \"tasks({'done': false})\", outcomes: [ok], rules: ["
+    put(
+        clones.root("bob") / ".phasekeeper/workflows/planned.yaml",
+        DEFINITION.replace("mend: {rules: [", judging),
+    )
+    clones.claim("ann", "f-01")
+    wrong = Command("report", "do", "error", tasks=("f-02",), actor="bob", message="it fails")
+    judged = Command("report", "mend", "ok", tasks=("f-01",), actor="bob", message="it was looked at")
+    for wanted in (wrong, judged):
+        with clones.machines.on("bob"):
+            apply_command(Workspace(clones.root("bob")), RUN, wanted)
+    assert [entry["tasks"] for entry in clones.lines("bob", "journal.jsonl")] == [["f-02"], ["f-01"]]
+    assert [held.actor for held in clones.held_elsewhere("bob") if held.task == "f-01"] == ["ann"]
 
 
 def test_a_claim_that_ended_unheard_is_no_leave_to_report(clones: Clones) -> None:
