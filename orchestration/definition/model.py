@@ -235,6 +235,9 @@ class Workflow:
         cel("string"), "the stage of a report that names neither task nor stage"
     )
     skipped_stages: Expression | None = key(cel("list"), "ids of the stages that a person let be skipped")
+    checked_stages: Expression | None = key(
+        cel("list"), "ids of the stages whose work passed its check: what was reported of it is done"
+    )
     conflicts: tuple[Mapping[str, tuple[str, ...]], ...] = key(
         list_of(map_of(TEXTS)),
         "paths of the state and of files, to words that cannot all stand there at once",

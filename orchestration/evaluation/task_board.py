@@ -9,6 +9,7 @@ from ..decision.decision import Decision
 from ..decision.facts import RunFacts, TraceEntry
 from ..decision.task_turns import TaskTurns
 from ..expressions.context import Outcome
+from ..expressions.language import Expression
 from ..findings import Evidence
 from ..plans.model import Task
 from ..plans.schedule import BLOCKED_MARK, Schedule, TaskBoard, build_schedule
@@ -64,7 +65,6 @@ def task_board(
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
-    ids = facts.context.value(workflow.skipped_stages).value if workflow.skipped_stages else []
     agents = next((phase.agents for phase in workflow.phases.values() if phase.tasks is not None), ())
     return TaskBoard(
         path=snapshot.plan_path,
@@ -76,10 +76,17 @@ def task_board(
         agent=agents[0] if agents else None,
         reported=TaskTurns(facts).reported_tasks,
         failed=failed,
-        skipped=frozenset(map(str, ids)) if isinstance(ids, list) else frozenset(),
+        skipped=_stages_named(facts, workflow.skipped_stages),
+        checked=_stages_named(facts, workflow.checked_stages),
         claims={claim.task: claim for claim in snapshot.claims},
         files={task.id: files for task in tasks if (files := snapshot.details(task).files)},
     )
+
+
+def _stages_named(facts: RunFacts, expression: Expression | None) -> frozenset[str]:
+    """The ids of the stages that an expression lists; none where it has no value."""
+    ids = facts.context.value(expression).value if expression else []
+    return frozenset(map(str, ids)) if isinstance(ids, list) else frozenset()
 
 
 def relevant_tasks(facts: RunFacts) -> tuple[Task, ...]:

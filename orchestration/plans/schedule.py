@@ -304,7 +304,7 @@ class TaskBoard:
 
     `files` are those that the tasks' own files name, by the tasks' ids. Those of tasks that are far off are
     not read for the board either: its revision does not cover them. `failed` has the reports that failed
-    tasks, by the tasks' ids. `listed` are the ids of the tasks that
+    tasks, by the tasks' ids; `skipped` and `checked` are ids of stages. `listed` are the ids of the tasks that
     its stages list, None for all; their counts are of all tasks either way.
     """
 
@@ -318,6 +318,7 @@ class TaskBoard:
     reported: frozenset[str]
     failed: Mapping[str, Evidence]
     skipped: frozenset[str]
+    checked: frozenset[str]
     claims: Mapping[str, Claim]
     files: Mapping[str, tuple[str, ...]]
     listed: frozenset[str] | None = None
@@ -363,7 +364,7 @@ class TaskBoard:
         elif task.id in self._ready:
             state = TaskStatus.READY
         elif task.id in self.reported:
-            state = TaskStatus.REPORTED
+            state = TaskStatus.DONE if task.stage in self.checked else TaskStatus.REPORTED
         else:
             behind = self.stage and task.stage != self.stage
             state = TaskStatus.BLOCKED

@@ -462,6 +462,7 @@ def test_every_part_of_a_definition_reaches_the_model():
             two: {heading: {Done: ok}}
         report_stage: "'1'"
         skipped_stages: "[]"
+        checked_stages: "[]"
         values: {done: plan.done > 0}
         limits: {rounds: {count: plan.done, max: 3}}
         actions: {do-*: {title: Do it, when: done, person: look, agent: me}}

@@ -197,7 +197,7 @@ def board(whole: Plan, **more: Any) -> TaskBoard:
     known: dict[str, Any] = {
         "path": "p/MASTER_PLAN.md", "plan": whole, "folder": "p", "schedule": Schedule(), "stage": "1",
         "phase": "4a", "agent": "coder", "reported": frozenset(), "failed": {}, "skipped": frozenset(),
-        "claims": {}, "files": {},
+        "checked": frozenset(), "claims": {}, "files": {},
     }  # fmt: skip
     return TaskBoard(**(known | more))
 
@@ -218,6 +218,13 @@ def test_a_task_that_failed_is_failed_also_where_the_plan_calls_it_done_or_someb
         "t-03": ("failed", said),
         "t-04": ("reported", None),
     }
+
+
+def test_what_was_reported_in_a_stage_that_passed_its_check_is_done_before_the_plan_marks_it() -> None:
+    reported = frozenset({"t-01", "t-03"})
+    shown = board(plan(task(1), task(2), task(3, stage="2")), reported=reported, checked=frozenset({"1"}))
+    states = {one.id: one.state for stage in shown.stages for one in stage.tasks}
+    assert states == {"t-01": "done", "t-02": "blocked", "t-03": "reported"}
 
 
 def test_the_board_says_of_each_task_how_it_stands() -> None:

@@ -1,6 +1,7 @@
 /** Commands that show something and write nothing. */
 
 import * as vscode from "vscode";
+import { gateWord } from "../gate";
 import { nameOf, type Evaluation, type Gate, type Task } from "../protocol";
 import { escapeLabel, utf16Offset } from "../sanitize";
 import type { Session } from "../session";
@@ -147,7 +148,7 @@ export async function explainGate(session: Session, subject: Partial<Subject>): 
   const gate = run && (await chooseGate(run, subject.gate));
   if (!gate) return;
   const picked = await vscode.window.showQuickPick(gateLines(run, gate), {
-    title: `${escapeLabel(gate.title || gate.id)}: ${GATE[gate.status].label}`,
+    title: `${escapeLabel(gate.title || gate.id)}: ${gateWord(run, gate)}`,
     placeHolder: gate.status === "passed" ? "Why it is open" : "What it takes to pass",
   });
   if (picked?.place) await openPlace({ place: picked.place });
@@ -160,8 +161,8 @@ function chooseGate(run: Evaluation, id: string | undefined): Promise<Gate | und
   const items = [...run.gates]
     .sort((one, other) => rank(one) - rank(other))
     .map((gate) => ({
-      label: `$(${GATE[gate.status].icon.name}) ${escapeLabel(gate.title || gate.id)}`,
-      description: GATE[gate.status].label,
+      label: `$(${GATE[gate.status].name}) ${escapeLabel(gate.title || gate.id)}`,
+      description: gateWord(run, gate),
       detail: escapeLabel(`after ${gate.after}`),
       value: gate,
     }));

@@ -1,5 +1,6 @@
 /** The graph of one run as it is drawn. */
 
+import { gateWord } from "../gate";
 import type { Evaluation, Gate, Graph } from "../protocol";
 import { oneLine } from "../sanitize";
 import { stepLabelOf } from "../step";
@@ -16,23 +17,16 @@ export interface Details {
   readonly produces: readonly string[];
 }
 
-const GATE: Readonly<Record<Gate["status"], string>> = {
-  passed: "passed",
-  failed: "failed",
-  open: "not passed yet",
-  waived: "waived by a person",
-  "not-reached": "not reached",
-};
-
 /** What a phase or gate is called, its id last. */
 export const titleWithId = ({ title, id }: { title: string; id: string }): string =>
   !title || title === id ? oneLine(id) : `${oneLine(title)} (${oneLine(id)})`;
 
-const gateLabel = (gate: Gate): string => `${oneLine(gate.title || gate.id, 80)}: ${GATE[gate.status]}`;
+const gateLabel = (run: Evaluation, gate: Gate): string =>
+  `${oneLine(gate.title || gate.id, 80)}: ${gateWord(run, gate)}`;
 
-const gateDetails = (gate: Gate): Details => ({
+const gateDetails = (run: Evaluation, gate: Gate): Details => ({
   title: `Gate: ${titleWithId(gate)}`,
-  summary: [GATE[gate.status], oneLine(gate.restsOn)].filter(Boolean).join(", "),
+  summary: [gateWord(run, gate), oneLine(gate.restsOn)].filter(Boolean).join(", "),
   criteria: gate.criteria,
   gates: [],
   checks: gate.checks.map((check) => oneLine(check.phrase)),
@@ -44,6 +38,8 @@ const gateDetails = (gate: Gate): Details => ({
 
 export interface Picture {
   readonly summary: string;
+  /** A gate that it did not come to shuts nothing any more. */
+  readonly isComplete: boolean;
   readonly layout: Layout;
   /** By id: what a gate is, and how it stands. */
   readonly gateLabels: Readonly<Record<string, string>>;
@@ -73,15 +69,16 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Event[
   const next = run.suggestion.suggestedNext;
   return {
     summary: `${current ? `In ${oneLine(phaseTitle(run, current))}` : oneLine(run.status)}. ${stepLabelOf(run)}`,
+    isComplete: run.status === "complete",
     layout: layout(graph),
-    gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(gate)])),
+    gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(run, gate)])),
     current,
     suggested: current && next && next !== current ? `${current}\n${next}` : undefined,
     recentWays: transitions(graph, events, current).slice(-MAX_WAYS),
     order: graph.phases.flatMap((phase) => [phase.id, ...gatesAfter(graph, phase.id).map((gate) => `gate:${gate.id}`)]),
     details: Object.fromEntries([
       ...graph.phases.map((phase) => [phase.id, detailsOf(run, graph, phase.id)] as const),
-      ...graph.gates.map((gate) => [`gate:${gate.id}`, gateDetails(gate)] as const),
+      ...graph.gates.map((gate) => [`gate:${gate.id}`, gateDetails(run, gate)] as const),
     ]),
   };
 }
@@ -106,7 +103,7 @@ function detailsOf(run: Evaluation, graph: Graph, id: string): Details {
     title: named(id),
     summary: `${phase?.state ?? "unknown"}${agents}`,
     criteria: [],
-    gates: gatesAfter(graph, id).map(gateLabel),
+    gates: gatesAfter(graph, id).map((gate) => gateLabel(run, gate)),
     checks: [],
     leads: graph.edges
       .filter((edge) => edge.from === id)

@@ -149,7 +149,10 @@ class GraphView {
       "aria-label": `gate ${label}`,
       "aria-pressed": String(chosen),
     });
-    const open = gate.status === "passed" || gate.status === "waived";
+    const open =
+      gate.status === "passed" ||
+      gate.status === "waived" ||
+      (gate.status === "not-reached" && this.picture.isComplete);
     group.append(
       drawing("circle", { r: 13 }),
       drawing("path", {

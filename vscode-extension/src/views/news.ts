@@ -33,7 +33,7 @@ function noticesOf(run: Summary): Notice[] {
       ...name,
       key: `${keyOf(run)}\ngate\n${gate.id}`,
       kind: "gate",
-      text: `${title}: the gate “${escapeLabel(gate.title || gate.id, 80)}” has failed${run.suggestion.reason && `: ${escapeLabel(run.suggestion.reason)}`}`,
+      text: `${title}: not met at the gate “${escapeLabel(gate.title || gate.id, 80)}”${run.suggestion.reason && `: ${escapeLabel(run.suggestion.reason)}`}`,
       about: gate.id,
     }));
   return [...questions, ...gates];

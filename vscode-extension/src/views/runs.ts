@@ -1,5 +1,6 @@
 /** The rows of the runs: each with its plan, its phases with gates and criteria, and its limits. */
 
+import { gateWord } from "../gate";
 import {
   keyOf,
   nameOf,
@@ -303,34 +304,30 @@ function phaseRow(run: Evaluation, phase: Phase, id: string): Row {
   };
 }
 
-export const GATE: Record<Gate["status"], { label: string; icon: Icon }> = {
-  passed: { label: "passed", icon: icon("unlock", GOOD) },
-  failed: { label: "failed", icon: icon("lock", BAD) },
-  open: { label: "not passed yet", icon: icon("lock") },
-  waived: { label: "waived by a person", icon: icon("unlock", WAITING) },
-  "not-reached": { label: "not reached", icon: icon("lock", FAINT) },
+export const GATE: Record<Gate["status"], Icon> = {
+  passed: icon("unlock", GOOD),
+  failed: icon("lock", BAD),
+  open: icon("lock"),
+  waived: icon("unlock", WAITING),
+  "not-reached": icon("lock", FAINT),
 };
 
 /** Behind a verdict, on what it rests: ", as codex reported; no file shows it". */
 const onWhat = ({ restsOn }: Pick<Gate, "restsOn">): string => (restsOn ? `, ${oneLine(restsOn, 200)}` : "");
-
-/** What a gate is, how it stands, and on what that rests. */
-export const gateLabel = (gate: Gate): string =>
-  `${oneLine(gate.title || gate.id, 80)}: ${GATE[gate.status].label}${onWhat(gate)}`;
 
 function gateRow(run: Evaluation, gate: Gate, id: string): Row {
   const own = `${id}/gate/${gate.id}`;
   return {
     id: own,
     label: `Gate: ${oneLine(gate.title || gate.id, 80)}`,
-    description: `${GATE[gate.status].label}${onWhat(gate)}`,
+    description: `${gateWord(run, gate)}${onWhat(gate)}`,
     tooltip: [
-      `${oneLine(gate.id)}: ${GATE[gate.status].label}${onWhat(gate)}`,
+      `${oneLine(gate.id)}: ${gateWord(run, gate)}${onWhat(gate)}`,
       ...(gate.inForce
         ? gate.forbidden.map((entry) => `not now: ${oneLine(entry.action)} (${oneLine(entry.because)})`)
         : []),
     ],
-    icon: GATE[gate.status].icon,
+    icon: GATE[gate.status],
     // One with checks that the root declares has a button that runs them.
     context: gate.checks.some((check) => check.line !== null) ? "gate checked" : "gate",
     subject: { ...nameOf(run), gate: gate.id },

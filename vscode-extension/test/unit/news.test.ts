@@ -33,7 +33,7 @@ test("a gate is shown when it has failed and is in force, and not before", () =>
   expect(news(stateOf({ inForce: false }), new Set()).fresh).toEqual([]);
   const failed = news(stateOf({}), new Set());
   expect(failed.fresh.map((notice) => notice.text)).toEqual([
-    "Charge a fee: the gate “The tests pass” has failed: the plan review is ok",
+    "Charge a fee: not met at the gate “The tests pass”: the plan review is ok",
   ]);
   expect(news(stateOf({}), failed.seen).fresh).toEqual([]);
 });
