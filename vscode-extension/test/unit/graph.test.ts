@@ -79,3 +79,13 @@ test("a step to the present phase is no way to mark", () => {
   const run = evaluation({ currentPhase: "b", suggestion: suggestion({ kind: "stay", suggestedNext: "b" }) });
   expect(pictureOf(run, graph(), []).suggested).toBeUndefined();
 });
+
+test("a gate that a complete run never came to is not needed, and drawn open", () => {
+  const drawn = graph({ gates: [gate({ after: "b", title: "Checked", status: "not-reached" })] });
+  const words = (status: "active" | "complete") => {
+    const picture = pictureOf(evaluation({ status, gates: drawn.gates.slice() }), drawn, []);
+    return [picture.gateLabels["tests"], picture.isComplete];
+  };
+  expect(words("active")).toEqual(["Checked: not reached", false]);
+  expect(words("complete")).toEqual(["Checked: not needed", true]);
+});
