@@ -304,8 +304,8 @@ class TaskBoard:
 
     `files` are those that the tasks' own files name, by the tasks' ids. Those of tasks that are far off are
     not read for the board either: its revision does not cover them. `failed` has the reports that failed
-    tasks, by the tasks' ids; `skipped` and `checked` are ids of stages. `listed` are the ids of the tasks that
-    its stages list, None for all; their counts are of all tasks either way.
+    tasks, by the tasks' ids; `skipped` and `checked` are ids of stages. `listed` are the ids of the tasks
+    that its stages list, None for all; their counts are of all tasks either way.
     """
 
     path: str

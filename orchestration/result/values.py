@@ -402,13 +402,22 @@ def json_fields(kind: type) -> Mapping[str, str]:
     return {name: re.sub("_(.)", lambda match: match[1].upper(), name) for name in names}
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def _json(value: Any) -> Any:
+    # Most values are of these, and what else one may be is costly to ask.
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        return [_json(item) for item in value]
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, Mapping):
         return {str(key): _json(item) for key, item in value.items()}
     if not is_dataclass(value) and not hasattr(value, "_fields"):
-        return [_json(item) for item in value] if isinstance(value, (tuple, list)) else value
+        return [*map(_json, value)] if isinstance(value, (tuple, list)) else value
     data: dict[str, Any] = {}
     for name, key in json_fields(type(value)).items():
         item = getattr(value, name)

@@ -16,6 +16,8 @@ from .transport import encode_json
 
 _SUMMARIES = 2
 """The level of a change on which its runs lie: each is written in one go."""
+_WRITTEN_AT_ONCE = 4
+"""A change of so few runs is written sooner than a thread is woken for it."""
 _log = logging.getLogger(__name__)
 
 
@@ -65,5 +67,10 @@ class ChangeFeed:
 
 
 def _encode(change: RootChange, counts: RunCounts, anew: bool) -> asyncio.Future[bytearray]:
+    loop = asyncio.get_running_loop()
     work = partial(encode_json, changed_json, change, counts, anew, deep=_SUMMARIES)
-    return asyncio.get_running_loop().run_in_executor(None, work)
+    if not anew and len(change.changed) > _WRITTEN_AT_ONCE:
+        return loop.run_in_executor(None, work)
+    made: asyncio.Future[bytearray] = loop.create_future()
+    made.set_result(work())
+    return made

@@ -165,12 +165,16 @@ class Publisher:
         paths: frozenset[str],
     ) -> EncodedDiagnostics:
         root, path = key
+        uri, text = self._documents.uri(root / path), texts.get(key)
 
         def locate(other: str) -> tuple[str, EncodedText] | None:
-            text = texts.get((root, other))
-            return None if text is None else (self._documents.uri(root / other), text)
+            known = texts.get((root, other))
+            return (
+                None
+                if known is None
+                else (uri if other == path else self._documents.uri(root / other), known)
+            )
 
-        uri, text = self._documents.uri(root / path), texts.get(key)
         text = text or EncodedText("", self._documents.encoding)
         diagnostics = diagnostics_of(annotations, text, locate)
         return EncodedDiagnostics(uri, json.dumps(plain_json(diagnostics)).encode(), paths)

@@ -58,8 +58,10 @@ def schema_of_evaluations() -> dict[str, Any]:
     return json.loads((files("phasekeeper.orchestration") / "schemas/evaluation.schema.json").read_text())
 
 
-def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
-    """A board of a thousand runs takes a second to write, and other messages would wait for it."""
+@pytest.mark.parametrize("runs_at_once", [0, 4])
+def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch, runs_at_once):
+    """A board of a thousand runs takes a second to write, and other messages would wait for it. What has few
+    runs is written sooner than a thread is woken."""
     folder = task(root, "T1")
     writer_threads: list[int] = []
 
@@ -68,15 +70,22 @@ def test_what_may_be_large_is_written_beside_the_loop(root, monkeypatch):
         return json_chunks.dump(value, deep)
 
     monkeypatch.setattr(protocol, "dump", dumped)
+    monkeypatch.setattr(change_feed, "_WRITTEN_AT_ONCE", runs_at_once)
 
     async def work(client: Client) -> None:
         await client.initialize(root, **OURS)
         await client.ready(root)
         await client.request("phasekeeper/run", {"root": str(root), "run": RUN})
         await client.request("phasekeeper/history", {"root": str(root), "run": RUN})
+        answers = [each for each in writer_threads if each != threading.get_ident()]
+        assert len(answers) >= 3 and (runs_at_once or answers == writer_threads)
+        writer_threads.clear()
         put(folder / "review/plan-review.json", {"ok": False})
-        await client.until(lambda: len(changes(client)) > 1)
-        assert len(writer_threads) >= 5 and threading.get_ident() not in writer_threads
+        told = len(changes(client))
+        await client.until(lambda: len(changes(client)) > told)
+        assert writer_threads and {each == threading.get_ident() for each in writer_threads} == {
+            runs_at_once > 0
+        }
 
     run_with(work)
 
