@@ -128,10 +128,13 @@ class ReadSetSigner:
         return f"{self._files.root}{os.sep}{path.replace('/', os.sep)}"
 
     def _sign_folder(self, place: str) -> None:
-        """Sign a folder; where it is absent, or a file, the sign of the folder above it says so."""
+        """Sign a folder; where it is absent, or a file, the sign of the folder above it says so, but for the
+        run's own: what holds that is signed for no run."""
         sign = sign_at(self._full(place))
         if sign is not None and stat.S_ISDIR(sign[0]):
             self._note(place, sign)
+        elif place == self._run:
+            raise NotVouchedFor(f"{place} is no folder")
         elif sign is not None and not stat.S_ISREG(sign[0]):
             # A link may lead elsewhere without a change here.
             raise NotVouchedFor(f"{place} is no file and no folder")

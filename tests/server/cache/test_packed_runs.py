@@ -18,6 +18,8 @@ from phasekeeper.tools.run_names import Urgency, urgency
 
 from tests.roots import EXAMPLES, TASKS, put, run_to_end
 from tests.server.cache.test_cached_root import CHANGES, T1, T2, Starts, starts
+from tests.server.live.changes import RUNS
+from tests.server.live.followed_root import PackedRoot
 from tests.server.live.test_live_root import DECISION, codes, decide, decided
 
 __all__ = ["starts"]
@@ -188,3 +190,28 @@ def test_what_was_read_of_packed_runs_is_forgotten(starts):
     live.forget_names()
     known = live._files.folders() | set(live._dependencies.keys())  # pyright: ignore[reportPrivateUsage]
     assert [key for key in known if f"{key}/".startswith(f"{T1}/")] == []
+
+
+def test_a_run_whose_folder_is_gone_for_a_moment_is_not_packed():
+    """Nothing in it is signed, so that whatever comes in its place would count as nothing new."""
+    root = PackedRoot()
+    try:
+        folder, other = (root.changes.root / run for run in RUNS[:2])
+        (folder / "state.json").unlink()
+        root.tell([folder / "state.json"])
+        shutil.rmtree(folder.parent)
+        root.tell([folder.parent], grace=True)
+        # That the folder above is back is seen, and its names count as before until the grace is over.
+        (other / "review").mkdir(parents=True)
+        root.tell([other / "review"])
+        root.ask(RUNS[0])
+        root.pack(0)
+        (folder / "review").mkdir(parents=True)
+        root.tell([folder / "review"])
+        put(folder / "state.json", {"phase": "plan_review"})
+        root.tell([folder / "state.json"])
+        root.rest()
+        root.assert_as_at_first_sight()
+        assert RUNS[0] in root.live.runs
+    finally:
+        root.close()
