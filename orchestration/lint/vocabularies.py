@@ -146,6 +146,12 @@ class _Words:
     def _open_actions(self) -> bool:
         return any(action.endswith("*") for action in self.workflow.actions)
 
+    def _clarifications(self) -> list[str]:
+        """The questions that a wait for a person is by itself, one for each phase."""
+        waits = {phase for phase, rule in self.workflow.all_rules() if rule.wait == "person" and not rule.ask}
+        phases = waits if all(waits) else self.workflow.phases
+        return [f"clarification:{phase}" for phase in phases]
+
     def of(self, node: SyntaxNode, expression: Expression, names: Things) -> Vocabulary | None:
         """The vocabulary of what an expression gives, None if that cannot be told."""
         if node.kind is Kind.LITERAL:
@@ -212,7 +218,8 @@ class _Words:
             case "next":
                 return _words("the phase that a record leads to", tuple(self.workflow.phases))
             case "question":
-                return _words("the question of a record", tuple(questions)) if questions else None
+                asked = (*questions, *self._clarifications())
+                return _words("the question of a record", asked) if questions else None
             case "option":
                 asked = self._constants(entries, "question") or list(questions)
                 of = [questions[question] for question in asked if question in questions]
