@@ -27,6 +27,7 @@ from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..states import GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean, suggestion_text
+from ..vfs.files import digest_of
 from .deliveries import check_delivery, report_text
 from .judged_files import files_of_answer, files_of_report
 from .passed_over import failures_passed_over, tasks_passed_over
@@ -195,6 +196,7 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
         task=tasks[0] if len(tasks) == 1 else "", tasks=list(tasks),
         manual_criteria=list(dict.fromkeys(manual)), files=files_of_report(trace.facts, step),
         path=written.path if written else "", about=said.digest if said else "",
+        given=digest_of(json.dumps(command.data, sort_keys=True, default=str)) if command.data else "",
     )  # fmt: skip
     if brings:
         text = written.text if written else command.message

@@ -108,7 +108,7 @@ def _is_same(newest: Record, delivery: Delivery, now: Mapping[str, str]) -> bool
     A file with `was` was written by the report, and is none that it was about.
     """
     entry, kept = delivery.record, newest["files"] if isinstance(newest["files"], list) else []
-    fields = ("kind", "phase", "outcome", "stage", "tasks", "message", "about")
+    fields = ("kind", "phase", "outcome", "stage", "tasks", "message", "about", "given")
     if any(entry[name] != newest[name] for name in fields):
         return False
     before = {each["path"]: each["digest"] for each in kept}
