@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..decision.basis import BasisCollector, Grounds
+from ..decision.decision import outcomes_of
 from ..decision.gates import allowed_steps
 from ..decision.lost_work import lost_work
 from ..decision.pending_reports import FoldedReports, fold_reports
@@ -18,6 +19,7 @@ from ..definition.model import Phase, Workflow
 from ..expressions.language import Expression
 from ..findings import Evidence
 from ..journal.journal import EMPTY_RECORD
+from ..plans.schedule import TaskBoard
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -111,6 +113,7 @@ class _Assembler:
         unproven = () if is_over else unproven_reports(facts, self.phase)
         advisories = (*advisory_findings(facts, self.phase, tasks, limits), *unproven)
         values = {name: facts.context.fact(f"parameters.{name}").value for name in workflow.parameters}
+        board = task_board(facts, decision, self.schedule, tasks, self._failed_tasks())
         return Evaluation(
             root=snapshot.root,
             run=snapshot.run,
@@ -126,8 +129,8 @@ class _Assembler:
             phases=tuple(map(self._phase, workflow.phases.values())),
             suggestion=suggestion,
             gates=self.gates,
-            plan=task_board(facts, decision, self.schedule, tasks, self._failed_tasks()),
-            progress=self._progress(),
+            plan=board,
+            progress=self._progress(board),
             unknown_marks=snapshot.plan_facts.unknown,
             limits=limits,
             questions=open_questions(facts, decision),
@@ -270,7 +273,9 @@ class _Assembler:
             is_complete = self.decision.status is RunStatus.COMPLETE
             return PhaseStatus.DONE if is_complete else PhaseStatus.CURRENT
         if phase.detour:
-            is_done = self.phase and phase.attested and self.facts.context.holds(phase.attested)
+            is_attested = self.phase and phase.attested and self.facts.context.holds(phase.attested)
+            # Of a run that is over the whole way counts, not only its last stage.
+            is_done = is_attested or (self.decision.kind.is_final and self._was_reported(phase))
             return PhaseStatus.DONE if is_done else PhaseStatus.DETOUR
         if phase.id in self.decision.skipped:
             return PhaseStatus.SKIPPED
@@ -280,6 +285,11 @@ class _Assembler:
         if is_overridden or (phase.skip and self.facts.context.holds(phase.skip)):
             return PhaseStatus.SKIPPED
         return PhaseStatus.DONE if all(entry.valid for entry in produces) else PhaseStatus.AHEAD
+
+    def _was_reported(self, phase: Phase) -> bool:
+        """True if a phase that a run took on its way was reported done at some time."""
+        pattern = {"kind": RecordKind.REPORT.value, "phase": phase.id, "outcome": outcomes_of(phase)[0]}
+        return bool(self.facts.context.records.pick(pattern))
 
     def _with_evidence(self, gate: GateState) -> GateState:
         if gate.status is GateStatus.NOT_REACHED:
@@ -304,10 +314,10 @@ class _Assembler:
         known = (self.facts.context.fact(f"limits.{name}.{part}") for part in ("count", "max", "reached"))
         return LimitState(name, *(outcome.value for outcome in known))  # pyright: ignore[reportArgumentType]
 
-    def _progress(self) -> Progress | None:
+    def _progress(self, board: TaskBoard | None) -> Progress | None:
         declared = self.workflow.progress
         if declared:
             done, total = (self.facts.context.value(e).value for e in (declared.done, declared.total))
             return Progress(done, total) if isinstance(done, int) and isinstance(total, int) else None
-        plan = self.snapshot.plan
-        return Progress(self.snapshot.plan_facts.done, self.snapshot.plan_facts.total) if plan else None
+        plan = self.snapshot.plan_facts
+        return Progress(plan.done + board.done_without_mark, plan.total) if board else None

@@ -332,10 +332,22 @@ class TaskBoard:
     def stages(self) -> tuple[StageState, ...]:
         return tuple(
             StageState(
-                s.id, s.title, s.done, s.total, s.span.line, tuple(map(self._task, self._board_tasks(s)))
+                s.id, s.title, self._done(s), s.total, s.span.line,
+                tuple(map(self._task, self._board_tasks(s))),
             )
             for s in self.plan.stages
-        )
+        )  # fmt: skip
+
+    def _done(self, stage: Stage) -> int:
+        """How many tasks of a stage are done, marked or not where the stage passed its check."""
+        if stage.id not in self.checked or stage.done == stage.total:
+            return stage.done
+        return sum(self._task(task).state is TaskStatus.DONE for task in stage.tasks)
+
+    @property
+    def done_without_mark(self) -> int:
+        """How many tasks are done that the plan does not mark yet."""
+        return sum(max(0, self._done(s) - s.done) for s in self.plan.stages if s.id in self.checked)
 
     def _board_tasks(self, stage: Stage) -> Iterable[Task]:
         listed = self.listed

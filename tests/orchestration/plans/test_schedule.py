@@ -225,6 +225,8 @@ def test_what_was_reported_in_a_stage_that_passed_its_check_is_done_before_the_p
     shown = board(plan(task(1), task(2), task(3, stage="2")), reported=reported, checked=frozenset({"1"}))
     states = {one.id: one.state for stage in shown.stages for one in stage.tasks}
     assert states == {"t-01": "done", "t-02": "blocked", "t-03": "reported"}
+    assert [(stage.done, stage.total) for stage in shown.stages] == [(1, 2), (0, 1)]
+    assert shown.done_without_mark == 1
 
 
 def test_the_board_says_of_each_task_how_it_stands() -> None:

@@ -9,13 +9,14 @@ export function planRows(run: Evaluation, id: string): Row[] {
   const plan = run.plan;
   if (plan === null || plan.stages.length === 0) return [];
   const progress = run.progress;
+  const sum = (count: "done" | "total"): number => plan.stages.reduce((all, stage) => all + stage[count], 0);
   const current = plan.stages.find((stage) => stage.done < stage.total);
   return [
     {
       id: `${id}/plan`,
       label: "Plan",
       description: progress
-        ? `${progress.done} of ${plural(progress.total, "task")} done` +
+        ? `${sum("done")} of ${plural(sum("total"), "task")} done` +
           (run.unknownMarks ? `, ${plural(run.unknownMarks, "mark")} unknown` : "")
         : oneLine(baseName(plan.path)),
       tooltip: [oneLine(plan.path, 400)],
