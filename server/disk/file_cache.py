@@ -276,6 +276,7 @@ class FileCache:
         found = {name: entry_at(self.root, folder, name) for name in names if name}
         entries = {name: self._as_it_counts(folder, name, known.get(name), found[name]) for name in found}
         differing = {name: entry for name, entry in entries.items() if entry != known.get(name)}
+        self._note_ways(folder, entries)
         if not differing:
             return
         names = known | differing
@@ -393,6 +394,7 @@ class FileCache:
             return now
         if problem != was_unlisted:
             self.changed.add(f"{folder}/")
+        self._note_ways(folder, now)
         for name in before.keys() | now.keys() if before != now else ():
             if before.get(name) != now.get(name):
                 self._differs(folder, name, before.get(name), now.get(name))
@@ -429,6 +431,12 @@ class FileCache:
         self._note_link(path, now)
         if folder_kind(before) != folder_kind(now):
             self.moved.add(path)
+
+    def _note_ways(self, folder: str, names: Mapping[str, Entry | None]) -> None:
+        """Note the ways of links in a folder: one that looks as before may lead elsewhere."""
+        for name, entry in names.items():
+            if may_link(entry):
+                self.links.note(below(folder, name))
 
     def _note_link(self, path: str, entry: Entry | None) -> None:
         """Note the way of a link: what a folder says of it is what stands where it leads."""

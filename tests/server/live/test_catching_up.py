@@ -14,6 +14,7 @@ from phasekeeper.server.live.live_root import LiveRoot
 from phasekeeper.server.watch.watcher import Watcher
 
 from tests.roots import TASKS, put, task
+from tests.server.live.followed_root import FollowedRoot
 from tests.server.watch.test_watcher import watching
 
 OWN = """\
@@ -167,3 +168,23 @@ def test_what_is_passed_on_is_noted_no_longer(tmp_path):
         assert watcher._noted == set()
     finally:
         watcher.stop()
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_a_link_to_nothing_that_leads_elsewhere_by_now_is_followed_there(is_whole):
+    """It looks as before, and its new place alone is told of."""
+    root = FollowedRoot()
+    try:
+        top = root.changes.root
+        link = top / ".phasekeeper/workflows"
+        link.parent.mkdir(exist_ok=True)
+        for place in ("one", "two"):
+            link.unlink(missing_ok=True)
+            link.symlink_to(top / place)
+            root.tell([link.parent if is_whole else link])
+        put(top / "two/mine.yaml", "workflow: mine\n")
+        root.tell([top / "two/mine.yaml"])
+        root.assert_as_at_first_sight()
+        assert ".phasekeeper/workflows/mine.yaml" in root.live.findings
+    finally:
+        root.close()
