@@ -22,7 +22,7 @@ RAISED = (
 ACCEPT = "accept"
 AFTER_REFUSALS = (
     Option("continue", "go on: the reason says what is to be changed"),
-    Option(ACCEPT, "let the next report of it count although nothing has changed"),
+    Option(ACCEPT, "let the next report of it count where nothing but a change is missing"),
     Option("stop", "stop the run"),
 )
 MOST_SIGNED = 4_000
