@@ -124,7 +124,7 @@ def repeats_last(trace: EvaluationTrace, command: Command) -> bool:
         said = f"{first['kind']} {first['phase']} {first['outcome']}".strip()
         raise InvalidCommand(f"the request id {command.request} is that of the last record, {said}")
     if first["kind"] == RecordKind.REFUSED:
-        raise CommandRefused(f"nothing was counted: {first['why']}")
+        raise CommandRefused(f"not recorded: {first['why']}")
     return True
 
 
