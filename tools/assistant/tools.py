@@ -39,6 +39,7 @@ MOST_WAIT_S = 50
 _MOST_TASKS, _MOST_TEXTS = 200, 4
 START = "start"
 """The step of `report` that makes a new run."""
+NOTHING_RAISED = "`ask` is empty, so nothing was asked: say in it what a person is to decide"
 
 
 # ---- arguments --------------------------------------------------------------------------------
@@ -224,15 +225,17 @@ async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answ
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root, asked_for.run or None)
-    if not (asked_for.ask or asked_for.run):
+    is_empty = "ask" in asked_for.model_fields_set and not asked_for.ask.strip()
+    note = NOTHING_RAISED if is_empty else ""
+    if not (asked_for.ask.strip() or asked_for.run):
         runs = list(place.runs.values())
-        return open_questions(*head_of_root(place), runs, asked_for.start)
+        return open_questions(*head_of_root(place), runs, asked_for.start, note)
     run = select_run(place, asked_for.run)
-    if asked_for.ask:
+    if asked_for.ask.strip():
         who = access.who(asked_for.agent)
         wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
         run = (await access.act(run, wanted, None)).run
-    return open_questions(*head_of(run), [run], asked_for.start)
+    return open_questions(*head_of(run), [run], asked_for.start, note)
 
 
 async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:
