@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +14,7 @@ from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import TaskTurns
-from ..definition.model import Phase, Question, edges
+from ..definition.model import Phase, Question, Workflow, edges
 from ..definition.names import PROPOSED
 from ..evaluation.named_parts import InvalidCommand, guess, phase_named, stage_named, task_named
 from ..evaluation.questions import question_state
@@ -241,7 +241,7 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
         failed and lets_through(trace.facts, name)
     ):
         return name
-    turn = f"; it is the turn of {', '.join(due)}" if due else ""
+    turn = _turn_words(workflow, due)
     phase, current = workflow.phases.get(name), workflow.phases.get(trace.decision.phase or "")
     if phase and current and due and permission.gate is None and not (phase.detour or current.detour):
         artifacts = [trace.facts.artifact(each) for each in phase.produces]
@@ -250,13 +250,26 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
             paths = ", ".join(dict.fromkeys(artifact.path for artifact in artifacts))
             how = f"counts as done by its evidence ({paths})" if paths else "is behind the run"
             why = f"{name} {how}; the run is in {current.id} now: {trace.decision.reason}{turn}"
-            raise AlreadyDone(why) if phase.produces else CommandRefused(why)
+            if not phase.produces:
+                raise CommandRefused(why)
+            if command.outcome != phase.outcomes[0]:
+                wrong = f"a report of {command.outcome} changes nothing of that, {paths} has to say it"
+                raise CommandRefused(f"nothing was recorded: {name} {how}; {wrong}, and the run goes back")
+            raise AlreadyDone(why)
     why = "it is not its turn" if permission.allowed else permission.because
     gate = f" (gate {permission.gate})" if permission.gate else ""
     said = f"{name} may not be reported now: {why}{gate}{turn}"
     if failed and phase and command.outcome in phase.outcomes:
         raise refusal_for_want_of_change(trace.facts, _repeated_verdict(trace, command, phase), said)
     raise CommandRefused(said)
+
+
+def _turn_words(workflow: Workflow, due: Sequence[str]) -> str:
+    """Whose turn it is, behind a refusal; what only a person ends is nobody's else to report."""
+    persons = [name for name in due if name in workflow.phases and "person" in workflow.phases[name].agents]
+    said = [f"; {', '.join(persons)} is a person's to end"] if persons else []
+    others = [name for name in due if name not in persons]
+    return "".join([*([f"; it is the turn of {', '.join(others)}"] if others else []), *said])
 
 
 def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) -> Record:

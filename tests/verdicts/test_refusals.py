@@ -9,6 +9,7 @@ import pytest
 from phasekeeper.orchestration.evaluation.trace import CommandRefused
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.refusals import RecordedRefusal
+from phasekeeper.orchestration.updates.state_writes import permitted_updates
 
 from tests.verdicts.runs import Run, built_in, plan_run
 
@@ -269,3 +270,27 @@ def test_the_id_of_another_call_is_refused(other: dict[str, str]) -> None:
 def test_a_call_repeated_after_another_record_is_judged_anew() -> None:
     run = plan_run("x ").apply(PARTIAL).apply(PARTIAL._replace(request="c-2"))
     assert len(records(run.apply(PARTIAL))) == 3
+
+
+def test_a_failure_of_a_step_that_its_files_show_as_done_is_refused_with_the_file_that_decides() -> None:
+    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1")
+    run.write("state.json", {"phase": "accept", "actors": {}}).write(
+        "planning/planning.ai.json", {"id": "T1"}
+    )
+    run.write("review/plan-review.json", {"ok": True}).write("code/diff.patch", DIFF.format("b"))
+    run.write("code/files/x", "b\n").write("review/code-review.json", {"ok": True})
+    run.write("eval/eval-report.json", {"overall_pass": True, "status": "completed"})
+    said = run.refusal("test", "error")
+    assert said.startswith("nothing was recorded: test counts as done by its evidence (")
+    assert "a report of error changes nothing of that, " in said and "eval-report.json has to say it" in said
+    assert "accept is a person's to end" in run.refusal("test", "ok")
+
+
+def test_what_a_report_may_not_write_names_the_steps_that_write_it() -> None:
+    run = Run(built_in("phase-loop"), ".claude/state")
+    start = {"version": "2.0", "phase": "evaluate", "status": "running", "iteration": 1, "gates": {}}
+    queue = [{"id": "WQ-1", "priority": "S2", "title": "t", "status": "pending"}]
+    run.write("loop.state.json", {**start, "workQueue": queue})
+    cut = permitted_updates(run.trace(), "evaluate", {"workQueue": []}, ("always", "ok", "evaluate.ok"))
+    [note] = cut.ignored
+    assert note.startswith("workQueue: its reports do not write it; those of ") and note.endswith(" do")

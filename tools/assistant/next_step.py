@@ -118,7 +118,8 @@ def next_step(
         keep = f"; another connection of yours reports it with token={token}" if token else ""
         builder.put("claim", value, f"task {task} is yours ({quote(claim.actor, 80)}) until {until}{keep}")
     _put_awaited(builder, evaluation)
-    _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks or evaluation.claims))
+    with_tasks = bool(claim or evaluation.suggestion.tasks or evaluation.claims)
+    _reports(builder, evaluation, with_tasks, claim, token)
     _produce(builder, evaluation.suggestion)
     evaluation = without_held_tasks(evaluation, held)
     _tasks(builder, evaluation, start, claim)
@@ -200,7 +201,9 @@ def _checks(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         builder.put("measured", [*map(check_data, first)], *check_lines(first))
 
 
-def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -> None:
+def _reports(
+    builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool, claim: Claim | None, token: str
+) -> None:
     """The reports of the step: the call for the first way, and the steps that may be reported besides."""
     reports = evaluation.suggestion.reports[:_REPORTS]
     if not reports:
@@ -208,6 +211,8 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     first, *others = reports
     outcomes = " | ".join(quote(outcome, 40) for outcome in first.outcomes[:6])
     tasks = ", tasks=[the ids you did]" if with_tasks else ""
+    tasks = f", tasks=[{quote(claim.task, 80)}], agent={quote(claim.actor, 80)}" if claim else tasks
+    tasks += f", token={quote(token)}" if token else ""
     line = f"when it is done: report(step={quote(first.step, 60)}, outcome={outcomes}{tasks})"
     shown = excerpt(reports, (_REPORTS, _REPORT))
     if size(shown) > _REPORTS_ROOM:
@@ -324,7 +329,7 @@ def claims_words(claims: Sequence[Claim]) -> str:
 
 def _notes(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """A person's words first, then the claims of others, and the notes of the workflow."""
-    notes = excerpt(evaluation.notes, (2, {"title": 60, "text": partial(plain_tools, limit=300)}))
+    notes = excerpt(evaluation.notes, (4, {"title": 80, "text": partial(plain_tools, limit=300)}))
     if notes:
         builder.put("notes", notes, *(f"{note['title']}: {quote(note['text'], 300)}" for note in notes))
     if evaluation.claims:

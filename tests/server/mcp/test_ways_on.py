@@ -412,3 +412,13 @@ async def test_an_argument_is_named_as_the_tool_has_it(root: Path) -> None:
     async with rig() as r, r.client(root) as client:
         no = await call(client, "check_action", step="classify")
         assert "--next" not in json.dumps(no)
+
+
+@async_test
+async def test_a_jump_is_told_with_what_it_leaves_out(root: Path) -> None:
+    loop(root, phase="classify", workQueue=[])
+    async with rig() as r, r.client(root) as client:
+        jumped = await call(client, "report", step="classify", outcome="ok", next="evaluate")
+        assert jumped["recorded"].startswith(
+            "classify ok; it jumps to evaluate and leaves out contextualize, assess"
+        )
