@@ -21,6 +21,7 @@ from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
+from ..journal.branches import FAILURES
 from ..journal.journal import SKIPPED, Record, record
 from ..plans.model import Plan
 from ..result.phrases import shell_word
@@ -252,7 +253,7 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
             why = f"{name} {how}; the run is in {current.id} now: {trace.decision.reason}{turn}"
             if not phase.produces:
                 raise CommandRefused(why)
-            if command.outcome != phase.outcomes[0]:
+            if command.outcome in FAILURES:
                 wrong = f"a report of {command.outcome} changes nothing of that, {paths} has to say it"
                 raise CommandRefused(f"nothing was recorded: {name} {how}; {wrong}, and the run goes back")
             raise AlreadyDone(why)

@@ -17,6 +17,7 @@ _TOOLS = {
     "questions": "escalations",
     "escalations": "escalations",
     "escalate": "escalations with `ask`",
+    "claim": "next_step with `claim`",
     "verify": "check_gate with `verify`",
     "answer": "request_decision",
     "approve": "request_decision",

@@ -146,6 +146,7 @@ def test_commands_become_tools_and_what_only_a_person_can_type_says_so() -> None
     assert (
         as_tools("`phasekeeper repair r` mends it") == "`phasekeeper repair r` (typed by a person) mends it"
     )
+    assert as_tools("claim it again with `phasekeeper claim`") == "claim it again with next_step with `claim`"
     assert as_tools("phasekeeper next") == "phasekeeper next"
 
 
