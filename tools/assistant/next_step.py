@@ -87,6 +87,7 @@ def next_step(
     token: str = "",
     texts: Mapping[str, str] = NO_TEXTS,
     held: Collection[HeldTask] = (),
+    children: Sequence[Evaluation] = (),
     recorded: str = "",
     note: str = "",
 ) -> Answer:
@@ -94,7 +95,7 @@ def next_step(
 
     `claim` is the task that was just claimed, `token` what the caller has to keep of it, `texts` what the
     files of the tasks at hand say, by their ids, the first one first, `held` the tasks that others have on
-    their machines, `recorded` what was just recorded, `note` a sentence to be told. `start` is the first
+    their machines, `children` runs that this one waits for, `recorded` what was just recorded, `note` a sentence to be told. `start` is the first
     ready task shown.
     """
     head, line = head_of(evaluation)
@@ -117,6 +118,7 @@ def next_step(
         value |= {"token": token} if token else {}
         keep = f"; another connection of yours reports it with token={token}" if token else ""
         builder.put("claim", value, f"task {task} is yours ({quote(claim.actor, 80)}) until {until}{keep}")
+    _children(builder, children)
     _put_awaited(builder, evaluation)
     with_tasks = bool(claim or evaluation.suggestion.tasks or evaluation.claims)
     _reports(builder, evaluation, with_tasks, claim, token)
@@ -387,6 +389,13 @@ def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
             builder.put("decideEach", commands)
         builder.put("decides", DECIDES)
         builder.put("decide", command, f"a person decides, not you: request_decision{which}, or {command}")
+
+
+def _children(builder: AnswerBuilder, children: Sequence[Evaluation]) -> None:
+    """The runs that this one waits for: they come first."""
+    if children:
+        calls = ", ".join(f"next_step(run={quote(each.run, 200)})" for each in children[:_CLAIMS])
+        builder.caution(f"first do what the runs need that it waits for: {calls}")
 
 
 def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:

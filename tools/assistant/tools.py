@@ -20,6 +20,7 @@ from ...orchestration.journal.journal import Claim
 from ...orchestration.result.held_tasks import without_held_tasks
 from ...orchestration.result.values import Evaluation, Reportable
 from ...orchestration.sanitize import plain
+from ...orchestration.states import RunStatus
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
 from ..report_words import report_words
@@ -130,7 +131,9 @@ async def run_status(access: Access, asked_for: Status) -> Answer:
 
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
-    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
+    place = await access.place(asked_for.root, asked_for.run)
+    run = select_run(place, asked_for.run)
+    children = incomplete_children(place, run)
     claim, token, note = None, "", ""
     if asked_for.claim:
         who = access.who(asked_for.agent)
@@ -140,7 +143,26 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
             note = f"no task is free: {claims_words(run.claims)}; wait_for_change, then ask again"
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
-    return await _next_step_answer(access, run, claim=claim, token=token, start=asked_for.start, note=note)
+    more = {"token": token, "start": asked_for.start, "note": note, "children": children}
+    return await _next_step_answer(access, run, claim=claim, **more)
+
+
+def incomplete_children(place: RootRuns, run: Evaluation) -> tuple[Evaluation, ...]:
+    """The runs beside this one that it reads, that do not read it, and that are not complete.
+
+    A run with a plan has none: it reads its tasks, and those are many.
+    """
+    if len(place.runs) < 2 or run.plan or run.suggestion.kind.is_final:
+        return ()
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in run.reads)
+    others = (place.runs[folder] for folder in folders if folder in place.runs and folder != run.run)
+    return tuple(
+        each
+        for each in others
+        if each.status is not RunStatus.COMPLETE
+        and each.root == run.root
+        and not any(path.startswith(f"{run.run}/") for path in each.reads)
+    )
 
 
 async def _next_step_answer(
@@ -205,9 +227,9 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     except AlreadyDone as why:
         note = f"nothing to record: {plain(str(why), 400)}"
         return await _next_step_answer(access, await access.again(run), note=note)
-    return await _next_step_answer(
-        access, after, recorded=report_words(asked_for.step, asked_for.outcome, after, records)
-    )
+    recorded = report_words(asked_for.step, asked_for.outcome, after, records)
+    children = incomplete_children(place, after)
+    return await _next_step_answer(access, after, recorded=recorded, children=children)
 
 
 async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answer:

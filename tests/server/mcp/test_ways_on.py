@@ -423,3 +423,17 @@ async def test_a_jump_is_told_with_what_it_leaves_out(root: Path) -> None:
         assert jumped["recorded"].startswith(
             "classify ok; it jumps to evaluate and leaves out contextualize, assess"
         )
+
+
+@async_test
+async def test_a_run_that_waits_for_other_runs_names_their_next_steps_first(tmp_path: Path) -> None:
+    root = tmp_path / "examples"
+    copy_examples(root)
+    async with rig() as r, r.client(root) as client:
+        waiting = await call(client, "next_step", run="lending-design")
+        call_of = 'next_step(run=".phasekeeper/sessions/lending-reminders")'
+        first, second = waiting["words"][:2]
+        assert first == f"first do what the runs need that it waits for: {call_of}"
+        assert second.startswith("it goes on when")
+        child = await call(client, "next_step", run="lending-reminders")
+        assert not [line for line in child["words"] if "runs need" in line]
