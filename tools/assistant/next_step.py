@@ -95,8 +95,8 @@ def next_step(
 
     `claim` is the task that was just claimed, `token` what the caller has to keep of it, `texts` what the
     files of the tasks at hand say, by their ids, the first one first, `held` the tasks that others have on
-    their machines, `children` runs that this one waits for, `recorded` what was just recorded, `note` a sentence to be told. `start` is the first
-    ready task shown.
+    their machines, `children` runs that this one waits for, `recorded` what was just recorded, `note` a
+    sentence to be told. `start` is the first ready task shown.
     """
     head, line = head_of(evaluation)
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)

@@ -246,7 +246,7 @@ async def test_a_wait_for_a_job_names_where_it_is_seen_and_how_to_hear_of_its_en
     copy_examples(root)
     async with rig() as r, r.client(root) as client:
         data = await call(client, "next_step", run="lending-design")
-        [how] = data["words"]
+        [_, how] = data["words"]
         assert f'wait_for_change(run="{data["run"]}", since="{data["revision"]}")' in how
         assert "until its session.json has the status complete" in data["suggestion"]["reason"]
         assert how in await text(client, "next_step", run="lending-design")
