@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from phasekeeper.orchestration.evaluation.trace import CommandRefused
+from phasekeeper.orchestration.result.phrases import shell_word
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.refusals import RecordedRefusal
 from phasekeeper.orchestration.updates.state_writes import permitted_updates
@@ -294,3 +295,13 @@ def test_what_a_report_may_not_write_names_the_steps_that_write_it() -> None:
     cut = permitted_updates(run.trace(), "evaluate", {"workQueue": []}, ("always", "ok", "evaluate.ok"))
     [note] = cut.ignored
     assert note.startswith("workQueue: its reports do not write it; those of ") and note.endswith(" do")
+
+
+def test_a_task_of_a_plan_that_is_gone_is_refused_with_its_path() -> None:
+    run = plan_run("x ").remove("MASTER_PLAN.md")
+    with pytest.raises(CommandRefused, match=r"'02' is no task: the plan \S*MASTER_PLAN.md cannot be read"):
+        run.apply(Command("raise", message="Which one?", tasks=("02",)))
+
+
+def test_a_word_of_a_command_is_quoted_where_a_shell_would_take_it_apart() -> None:
+    assert (shell_word("a/b:c"), shell_word("it's")) == ("a/b:c", "'it'\"'\"'s'")
