@@ -127,8 +127,16 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         yield Requirement(RequirementKind.HOLDS, criterion.text, met=met)
     if not delivery.is_past:
         yield from _of_change(facts, brings, files, context, delivery)
+    made = _made_files(facts, str(delivery.record["phase"])) if brings.differs else ()
     for criterion in brings.differs:
-        yield Requirement(RequirementKind.DIFFERS, criterion.text, met=context.holds(criterion.when))
+        yield Requirement(RequirementKind.DIFFERS, criterion.text, made, context.holds(criterion.when))
+
+
+def _made_files(facts: RunFacts, step: str) -> tuple[str, ...]:
+    """The files that a phase makes and that are there; what is declared by a pattern is no one file."""
+    phase, declared = facts.workflow.phases.get(step), facts.workflow.artifacts
+    names = [n for n in phase.produces if not any(map(_is_pattern, declared[n].paths))] if phase else []
+    return tuple(each.path for each in map(facts.artifact, names) if each.exists)
 
 
 def tasks_to_judge(facts: RunFacts, brings: Brings, record: Record) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, takewhile
+from operator import itemgetter
 
 from ..decision.decision import outcomes_of
 from ..decision.facts import RunFacts
@@ -10,6 +12,9 @@ from ..definition.model import Action, Phase
 from ..journal.journal import Record
 from ..result.values import NoteText
 from ..states import RecordKind
+
+# Of a person's words since the last report, so many are told.
+_MOST_ADVICE = 3
 
 
 def notes_of(facts: RunFacts) -> Iterator[NoteText]:
@@ -25,13 +30,17 @@ def notes_of(facts: RunFacts) -> Iterator[NoteText]:
 
 def _advice(facts: RunFacts) -> Iterator[NoteText]:
     """The words with which a person answered or overrode, until something is reported."""
-    newest = facts.newest_record((RecordKind.ANSWER, RecordKind.REPORT, RecordKind.OVERRIDE))
-    if not newest or not newest["why"] or newest["kind"] == RecordKind.REPORT:
-        return
-    if newest["kind"] == RecordKind.OVERRIDE:
-        yield NoteText("advice", "A person overrode the gates", f"on to {newest['next']}: {newest['why']}")
-    else:
-        yield NoteText("advice", "A person answered", f"{newest['option']}: {newest['why']}")
+    kinds = (RecordKind.ANSWER, RecordKind.REPORT, RecordKind.OVERRIDE)
+    entries = (entry for entry in reversed(facts.records) if entry["kind"] in kinds)
+    since = takewhile(lambda entry: entry["kind"] != RecordKind.REPORT, entries)
+    for number, entry in enumerate(islice(filter(itemgetter("why"), since), _MOST_ADVICE)):
+        # One name for the newest; those before it are told apart by their records.
+        name = f"advice:{entry['seq']}" if number else "advice"
+        if entry["kind"] == RecordKind.OVERRIDE:
+            yield NoteText(name, "A person overrode the gates", f"on to {entry['next']}: {entry['why']}")
+        else:
+            earlier = f", before that, {entry['question']}" if number else ""
+            yield NoteText(name, f"A person answered{earlier}", f"{entry['option']}: {entry['why']}")
 
 
 def _own_verdict(facts: RunFacts, step: Phase | Action) -> str:

@@ -70,7 +70,7 @@ class ReportTextRefused(CommandRefused):
 
     def __init__(self, why: str, form: str):
         blank = json.dumps(form, ensure_ascii=False)
-        how = "hand it in with --report FILE, or as the summary of a tool call"
+        how = "hand it in with `--report FILE`"
         super().__init__(f"{why}. Fill in {blank} and {how}")
         self.why, self.form = why, form
 
@@ -94,7 +94,8 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
         if why is not None:
             return Permission(name, False, why, gate.id)
     if suggestion.kind is SuggestionKind.ESCALATE:
-        return Permission(name, False, f"a person decides first: {suggestion.reason}")
+        how = f" ({evaluation.answer_command})" if evaluation.answer_command else ""
+        return Permission(name, False, f"a person decides first{how}: {suggestion.reason}")
     if action is not None and name not in workflow.phases:
         if trace.facts.context.holds(action.when):
             return Permission(name, True, "its precondition holds")

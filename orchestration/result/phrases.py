@@ -5,6 +5,7 @@ All are plain text that may hold names from files; whoever shows them escapes th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Sized
 from datetime import datetime
 
@@ -99,6 +100,14 @@ def _enumerate(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     named = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+
+
+def shell_word(word: str) -> str:
+    """A word of a command line as a shell takes it."""
+    if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
+        return word
+    escaped = word.replace("'", "'\"'\"'")
+    return f"'{escaped}'"
 
 
 # Of a list in evidence, so many items are shown, texts among them with so many characters.

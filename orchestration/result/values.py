@@ -27,7 +27,7 @@ from ..states import (
     SuggestionKind,
 )
 from .deferred_fields import DeferredFields
-from .phrases import basis_phrase, step_phrase
+from .phrases import basis_phrase, shell_word, step_phrase
 
 # Of the files that a report has to come with, so many are named in a line.
 _PATHS_NAMED = 5
@@ -354,6 +354,21 @@ class Evaluation(DeferredFields):
         parallel = (task for batch in self.suggestion.parallel for task in batch)
         named = frozenset((*self.suggestion.tasks, *parallel, *asked, *claimed))
         return replace(self, plan=replace(self.plan, listed=named))
+
+    @property
+    def holding_question(self) -> QuestionState | None:
+        """The question whose answer the run waits for now; None where it waits for none."""
+        if self.status is not RunStatus.WAITING_HUMAN or not self.questions:
+            return None
+        asked = (self.suggestion.waiting_for or "").partition(": ")[2]
+        held = (each for each in self.questions if asked and each.question.startswith(asked))
+        return next(held, self.questions[0])
+
+    @property
+    def answer_command(self) -> str:
+        """The command with which a person answers that question, in backticks; "" where none is awaited."""
+        asked = self.holding_question
+        return f"`phasekeeper answer {shell_word(self.run or '.')} {shell_word(asked.id)}`" if asked else ""
 
     @property
     def escalations(self) -> tuple[QuestionState, ...]:

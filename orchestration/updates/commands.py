@@ -14,19 +14,20 @@ from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import TaskTurns
-from ..definition.model import Phase, Question, edges
+from ..definition.model import Phase, Question, Workflow, edges
 from ..definition.names import PROPOSED
+from ..evaluation.named_parts import InvalidCommand, guess, phase_named, stage_named, task_named
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action
 from ..formats.json_text import read_json
 from ..graphs import reachable
+from ..journal.branches import FAILURES
 from ..journal.journal import SKIPPED, Record, record
 from ..plans.model import Plan
-from ..plans.schedule import resolve, similar_tasks
+from ..result.phrases import shell_word
 from ..result.values import QuestionState
 from ..snapshot.snapshot import DEFINITION
 from ..states import GateStatus, QuestionKind, RecordKind, RunStatus, SuggestionKind
-from ..suggestions import did_you_mean, suggestion_text
 from ..vfs.files import digest_of
 from .deliveries import check_delivery, report_text
 from .judged_files import files_of_answer, files_of_report
@@ -35,10 +36,6 @@ from .refusals import RecordedRefusal, lets_through, refusal_for_want_of_change
 
 MOST_CHARACTERS = 100_000
 """Of one record as JSON: a journal is read whole, again and again."""
-
-
-class InvalidCommand(CommandRefused):
-    """The command names something unknown, or leaves out what is needed."""
 
 
 class AlreadyDone(CommandRefused):
@@ -125,7 +122,7 @@ def repeats_last(trace: EvaluationTrace, command: Command) -> bool:
         said = f"{first['kind']} {first['phase']} {first['outcome']}".strip()
         raise InvalidCommand(f"the request id {command.request} is that of the last record, {said}")
     if first["kind"] == RecordKind.REFUSED:
-        raise CommandRefused(f"nothing was counted: {first['why']}")
+        raise CommandRefused(f"not recorded: {first['why']}")
     return True
 
 
@@ -173,16 +170,16 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
     if command.outcome not in known:
         raise InvalidCommand(f"a report of {step} says one of {', '.join(known)}, not {command.outcome!r}")
     if command.next:
-        _phase(trace, command.next)
+        phase_named(trace, command.next)
     brings = declared.brings if declared else None
     written = None
     if brings and brings.report:
         written = report_text(trace.facts, step, command.outcome, command.report or command.message)
     said = written.report if written else None
     names = (*command.tasks, *(said.tasks_named if said else ()))
-    tasks = tuple(dict.fromkeys(_task(trace, name) for name in names))
+    tasks = tuple(dict.fromkeys(task_named(trace, name) for name in names))
     named = command.stage or (said.stage if said else "")
-    stage = _stage(trace, command._replace(stage=named), tasks)
+    stage = stage_named(trace, named, tasks)
     if phase and (problem := TaskTurns(trace.facts).problem(phase, tasks)):
         raise CommandRefused(f"nothing was recorded: {problem}")
     at_work = trace.facts.stage
@@ -209,12 +206,10 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
 
 def _who_decides(trace: EvaluationTrace, step: str) -> str:
     """That a step is a person's, what the person is asked, and by which command it is answered."""
-    run, questions = trace.evaluation.run, trace.evaluation.questions
-    if not questions:
+    asked, how = trace.evaluation.holding_question, trace.evaluation.answer_command
+    if asked is None:
         return f"{step} is ended by a person: {trace.evaluation.status_reason}"
-    asked = questions[0]
-    how = f"phasekeeper answer {run or '.'} {asked.id}"
-    return f"{step} is ended by a person, who is asked {asked.question!r} and answers by `{how}`"
+    return f"{step} is ended by a person, who is asked {asked.question!r} and answers by {how}"
 
 
 def _raise_record(trace: EvaluationTrace, command: Command) -> Record:
@@ -227,10 +222,10 @@ def _raise_record(trace: EvaluationTrace, command: Command) -> Record:
     same = next((q.id for q in evaluation.questions if " ".join(q.question.split()) == said), None)
     if same:
         raise CommandRefused(f"{same} asks that already, and awaits its answer")
-    tasks = tuple(_task(trace, name) for name in command.tasks)
+    tasks = tuple(task_named(trace, name) for name in command.tasks)
     return _stamp_record(
         trace, command, kind="question", phase=evaluation.current_phase or "", message=command.message,
-        stage=_stage(trace, command, tasks), tasks=list(tasks),
+        stage=stage_named(trace, command.stage, tasks), tasks=list(tasks),
     )  # fmt: skip
 
 
@@ -240,7 +235,7 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
     workflow, step = trace.facts.workflow, command.step
     permission = check_action(trace, step)
     if permission is None:
-        known = _guess(trace, step, [*workflow.phases, *workflow.actions])
+        known = guess(trace, step, [*workflow.phases, *workflow.actions])
         raise InvalidCommand(f"{workflow.name} has no phase or action {step!r}{known}")
     due = reportable_steps(trace.decision, workflow)
     name = permission.step
@@ -249,7 +244,7 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
         failed and lets_through(trace.facts, name)
     ):
         return name
-    turn = f"; it is the turn of {', '.join(due)}" if due else ""
+    turn = _turn_words(workflow, due)
     phase, current = workflow.phases.get(name), workflow.phases.get(trace.decision.phase or "")
     if phase and current and due and permission.gate is None and not (phase.detour or current.detour):
         artifacts = [trace.facts.artifact(each) for each in phase.produces]
@@ -258,13 +253,26 @@ def _in_turn(trace: EvaluationTrace, command: Command) -> str:
             paths = ", ".join(dict.fromkeys(artifact.path for artifact in artifacts))
             how = f"counts as done by its evidence ({paths})" if paths else "is behind the run"
             why = f"{name} {how}; the run is in {current.id} now: {trace.decision.reason}{turn}"
-            raise AlreadyDone(why) if phase.produces else CommandRefused(why)
+            if not phase.produces:
+                raise CommandRefused(why)
+            if command.outcome in FAILURES:
+                wrong = f"a report of {command.outcome} changes nothing of that, {paths} has to say it"
+                raise CommandRefused(f"nothing was recorded: {name} {how}; {wrong}, and the run goes back")
+            raise AlreadyDone(why)
     why = "it is not its turn" if permission.allowed else permission.because
     gate = f" (gate {permission.gate})" if permission.gate else ""
     said = f"{name} may not be reported now: {why}{gate}{turn}"
     if failed and phase and command.outcome in phase.outcomes:
         raise refusal_for_want_of_change(trace.facts, _repeated_verdict(trace, command, phase), said)
     raise CommandRefused(said)
+
+
+def _turn_words(workflow: Workflow, due: Sequence[str]) -> str:
+    """Whose turn it is, behind a refusal; what only a person ends is nobody's else to report."""
+    persons = [name for name in due if name in workflow.phases and "person" in workflow.phases[name].agents]
+    said = [f"; {', '.join(persons)} is a person's to end"] if persons else []
+    others = [name for name in due if name not in persons]
+    return "".join([*([f"; it is the turn of {', '.join(others)}"] if others else []), *said])
 
 
 def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) -> Record:
@@ -274,43 +282,6 @@ def _repeated_verdict(trace: EvaluationTrace, command: Command, phase: Phase) ->
     digests = file_digests(facts, delivery_files(facts, brings, Delivery(entry))) if brings else {}
     entry["files"] = [{"path": path, "digest": digest} for path, digest in digests.items()]
     return entry
-
-
-def _phase(trace: EvaluationTrace, name: str) -> str:
-    phases = trace.facts.workflow.phases
-    if name not in phases:
-        raise InvalidCommand(f"unknown phase {name!r}{_guess(trace, name, list(phases))}")
-    return name
-
-
-def _guess(trace: EvaluationTrace, word: str, names: Sequence[str]) -> str:
-    """A guess at what was meant, or where the names of the workflow stand."""
-    listed = f"; `phasekeeper workflow show {trace.facts.workflow.name}` lists them"
-    return did_you_mean(word, names) or listed
-
-
-def _task(trace: EvaluationTrace, name: str) -> str:
-    plan = trace.facts.snapshot.plan
-    if plan is None:
-        raise CommandRefused(f"{name!r} is no task: the run has no plan that can be read")
-    found = resolve(plan, name)
-    if found is None:
-        close = suggestion_text(similar_tasks(plan, name)) or did_you_mean(name, list(plan.by_id))
-        raise InvalidCommand(f"{name!r} is no task of the plan{close}")
-    return found
-
-
-def _stage(trace: EvaluationTrace, command: Command, tasks: Sequence[str]) -> str:
-    """The stage that is reported on: as said, else that of the tasks, else the one under work."""
-    plan = trace.facts.snapshot.plan
-    stages = [stage.id for stage in plan.stages] if plan else []
-    if command.stage and stages and command.stage not in stages:
-        raise CommandRefused(f"the plan has no stage {command.stage!r}; it has {', '.join(stages)}")
-    of_tasks = {plan.by_id[task].stage for task in tasks} if plan else set()
-    named = of_tasks | ({command.stage} if command.stage else set())
-    if len(named) > 1:
-        raise CommandRefused(f"one report is of one stage, not of {', '.join(sorted(named))}")
-    return next(iter(named), "") or trace.facts.stage
 
 
 # ---- decisions --------------------------------------------------------------------------------
@@ -412,9 +383,15 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     if current is None:
         raise CommandRefused(f"nothing can be overridden: {evaluation.status_reason}")
     _need_reason(command)
-    order = workflow.order(_phase(trace, command.step))
-    if command.step not in reachable(edges(workflow), {current}):
-        raise CommandRefused(f"no rule leads from {current} to {command.step}, not even by way of others")
+    order = workflow.order(phase_named(trace, command.step))
+    reached = reachable(edges(workflow), {current}) - {current}
+    if command.step not in reached and command.step != current:
+        ways = ", ".join(name for name in workflow.phases if name in reached)
+        instead = f"an override may go to {ways}" if ways else "no override leads on from here"
+        raise CommandRefused(
+            f"no rule leads from {current} to {command.step}, not even by way of others; "
+            f"{instead}; `phasekeeper next --run {shell_word(evaluation.run or '.')}` says what leads on"
+        )
     before = (gate for gate in evaluation.gates if workflow.order(gate.after) < order)
     gates = [gate.id for gate in before if gate.status != GateStatus.PASSED]
     earlier = (phase for phase in evaluation.phases if phase.order < order)
@@ -428,7 +405,7 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
 
 def _redo_record(trace: EvaluationTrace, command: Command) -> Record:
     workflow, current = trace.facts.workflow, trace.decision.phase
-    step = _phase(trace, command.step)
+    step = phase_named(trace, command.step)
     if trace.evaluation.status == RunStatus.BLOCKED and trace.decision.kind == SuggestionKind.STOP:
         raise CommandRefused(f"the run is blocked: {trace.evaluation.status_reason}")
     if not workflow.has_redo(step):

@@ -23,6 +23,7 @@ from ..formats.json_text import read_json
 from ..journal.branches import FAILURES
 from ..journal.journal import EMPTY_RECORD, Journal, Proofs, Record, Verify, changed_substance
 from ..journal.lines import JOURNAL, parse_lines
+from ..result.phrases import shell_word
 from ..result.values import Evaluation
 from ..snapshot.read_log import RunReader
 from ..snapshot.run_files import read_run
@@ -261,9 +262,10 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
         return
     lacking = [artifact_words(after.facts, name) for name, one in artifacts.items() if not one.valid]
     if lacking:
-        hint = f"make it, then report again. `phasekeeper next --run {new.run}` shows what it needs"
+        run = shell_word(new.run or ".")
+        hint = f"make it, then report again. `phasekeeper next --run {run}` shows what it needs"
         if unsigned:
-            hint = f"no person signed it: `phasekeeper approve {new.run}` is a person's to run"
+            hint = f"no person signed it: `phasekeeper approve {run}` is a person's to run"
         raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; {hint}")
 
 

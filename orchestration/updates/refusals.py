@@ -37,11 +37,11 @@ def refusal_for_want_of_change(facts: RunFacts, report: Record, why: str) -> Rec
     told = {"message": "", "manual_criteria": [], "next": "", "path": "", "why": why[:_MOST_SAID]}
     looked_at = digest_of("\n".join(f"{path}\0{digest}" for path, digest in sorted(seen.items())))
     refused = {**report, **told, "kind": RecordKind.REFUSED.value, "about": looked_at}
-    said = f"nothing was counted: {why}. Refused reports of {step} in a row: {number}"
+    said = f"not recorded: {why}. This is refusal {number} of {ASKS_AT} in a row of {step}"
     # Report files that no line holds yet come before any other record.
     pending = unrecorded_reports(facts)
     if number < ASKS_AT:
-        return RecordedRefusal(f"{said}; after {ASKS_AT} a person is asked", [*pending, refused])
+        return RecordedRefusal(f"{said}; then a person is asked", [*pending, refused])
     asked = f"{number} reports of {step} in a row were refused. How to go on? The last one: {why}"
     empty = {"why": "", "files": [], "about": "", "outcome": RecordKind.REFUSED.value}
     question = {**refused, **empty, "kind": RecordKind.QUESTION.value, "message": asked}

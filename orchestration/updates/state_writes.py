@@ -17,6 +17,7 @@ from ..formats.json_text import clean, fold_dotted
 
 MOST_NOTES = 20
 _MOST_NOTE = 200
+_MOST_WRITERS = 4
 _Path = tuple[str, ...]
 _UPDATES = "stateUpdates"
 
@@ -45,7 +46,9 @@ def permitted_updates(
     declared = step_of(workflow, step)
     read = _reads_updates(workflow, events)
     why = "its reports do not write it" if read else "a report with this outcome writes nothing"
-    cut = _PermitFilter(declared.changes if declared and read else {}, raw, state.data, why)
+    steps = (*workflow.phases.values(), *workflow.actions.values()) if read else ()
+    writers = [(each.id, way) for each in steps for way in each.changes]
+    cut = _PermitFilter(declared.changes if declared and read else {}, raw, state.data, why, writers)
     cut.map((), folded)
     notes = [note[:_MOST_NOTE] for note in cut.notes[:MOST_NOTES]]
     more = len(cut.notes) - len(notes)
@@ -93,6 +96,8 @@ class _PermitFilter:
     raw: Any
     seen: Any
     otherwise: str
+    writers: Sequence[tuple[str, _Path]] = ()
+    """The steps whose reports write a path."""
     permitted: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -117,7 +122,9 @@ class _PermitFilter:
     def change(self, path: _Path, value: Any) -> None:
         how = self._how(path)
         if how is None:
-            self.note(path, self.otherwise)
+            found = [step for step, way in self.writers if _fits(way, path)]
+            steps = ", ".join(dict.fromkeys(found[:_MOST_WRITERS]))
+            self.note(path, f"{self.otherwise}; those of {steps} do" if steps else self.otherwise)
         elif how.set:
             self.set(path, value, how.set)
         elif how.increment:

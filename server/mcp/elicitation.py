@@ -126,7 +126,12 @@ async def _named_question(access: CallAccess, run: Evaluation, name: str) -> Que
     if len(questions) == 1:
         return questions[0]
     names = ", ".join(plain(question.id, 80) for question in run.questions[:10])
-    raise ToolRefused(f"name the question: open are {names}" if names else "nothing is asked in this run now")
+    if names:
+        raise ToolRefused(f"name the question: open are {names}")
+    raise ToolRefused(
+        "nothing is asked in this run now: next_step says what is to be done, "
+        "and escalations with `ask` puts a question of yours to a person"
+    )
 
 
 # ---- asking -----------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_the_third_report_without_a_change_asks_a_person(drive: Drive) -> None:
     on_disk(drive, run.report("4b", "fail", "02").report("F1", "ok"))
     report = ("report", "f", "F2", "complete", "--task", "02")
     first = drive.run(*report)
-    assert (first.code, "in a row: 1; after 3 a person is asked" in first.err) == (1, True)
+    assert (first.code, "refusal 1 of 3 in a row of F2; then a person is asked" in first.err) == (1, True)
     again = (*report, "--request-id", "c-1")
     assert drive.run(*again).code == 1
     assert "needs that a file was changed" in drive.refused(*again)

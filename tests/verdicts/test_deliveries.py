@@ -451,7 +451,8 @@ def test_code_is_said_to_need_another_diff_once_a_review_blocks_it() -> None:
     codegen = [each.step for each in run.evaluation.suggestion.reports].index("codegen")
     assert needs(run, codegen) == []
     run.write("review/code-review.json", {"ok": False, "blocking_issues": ["wrong"]})
-    assert needs(run) == [("differs", "the diff is another one than the code review blocks", False)]
+    said = f"the diff is another one than the code review blocks: {run.at}/code/diff.patch"
+    assert needs(run) == [("differs", said, False)]
 
 
 def test_a_file_that_is_saved_again_is_no_other_revision() -> None:

@@ -54,6 +54,19 @@ def test_each_workflow_says_which_steps_judge_which(name: str) -> None:
     assert all(judged in steps for step in steps.values() for judged in step.judges)
 
 
+def test_all_that_a_person_answered_since_the_last_report_is_told_the_newest_first() -> None:
+    run = plan_run("x ").report("4a", "partial", "02")
+    run.apply(Command("raise", message="Which one?"))
+    run.write("/x.py", "A").apply(Command("raise", message="And how?"))
+    first, second = (question.id for question in run.evaluation.questions)
+    run.answer(first, "continue", why="the second one").answer(second, "continue", why="by hand")
+    notes = [(each.title, each.text) for each in run.evaluation.notes]
+    assert notes[:2] == [
+        ("A person answered", "continue: by hand"),
+        (f"A person answered, before that, {first}", "continue: the second one"),
+    ]
+
+
 def test_the_advice_of_a_person_is_shown_until_the_next_report() -> None:
     run = plan_run("x ").apply(Command("raise", message="Which of both?"))
     run.answer(run.evaluation.questions[0].id, "continue", why="the second one")

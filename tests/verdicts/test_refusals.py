@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from phasekeeper.orchestration.evaluation.trace import CommandRefused
+from phasekeeper.orchestration.result.phrases import shell_word
 from phasekeeper.orchestration.updates.commands import Command
 from phasekeeper.orchestration.updates.refusals import RecordedRefusal
+from phasekeeper.orchestration.updates.state_writes import permitted_updates
 
 from tests.verdicts.runs import Run, built_in, plan_run
 
@@ -56,7 +58,7 @@ def failed(step: str) -> Run:
 def test_a_refusal_for_want_of_change_is_recorded_and_changes_no_standing() -> None:
     run = fix()
     before, standing = records(run), (run.standing, run.gate("3"), run.codes())
-    assert "in a row: 1; after 3 a person is asked" in no_fix(run)
+    assert "refusal 1 of 3 in a row of F2; then a person is asked" in no_fix(run)
     *same, refused = records(run)
     assert same == before
     assert (refused["kind"], refused["phase"], refused["tasks"]) == ("refused", "F2", ["f-02"])
@@ -82,7 +84,7 @@ def test_the_third_refusal_in_a_row_asks_a_person(case: str) -> None:
     tasks = more.pop("tasks", ())
     assert isinstance(tasks, tuple)
     for number in (1, 2):
-        assert f"in a row: {number}" in run.refusal(step, outcome, *tasks, **more)
+        assert f"refusal {number} of 3 in a row" in run.refusal(step, outcome, *tasks, **more)
         assert not run.evaluation.questions
     assert "a person is asked now how to go on" in run.refusal(step, outcome, *tasks, **more)
     [question] = run.evaluation.questions
@@ -94,14 +96,23 @@ def test_the_third_refusal_in_a_row_asks_a_person(case: str) -> None:
     assert len(records(run)) == lines
 
 
+@pytest.mark.parametrize("step", ["codegen", "planning"])
+def test_a_refusal_for_want_of_another_file_names_the_file(step: str) -> None:
+    run = blocked(step)
+    file = {"codegen": "code/diff.patch", "planning": "planning/planning.ai.json"}[step]
+    assert f"blocks: {run.at}/{file}. This is refusal 1 of 3 in a row of {step}" in run.refusal(step, "ok")
+    [report] = run.evaluation.suggestion.reports
+    assert [each.paths for each in report.brings] == [(f"{run.at}/{file}",)]
+
+
 def test_the_same_report_again_is_such_a_refusal() -> None:
     run = plan_run("x ").report("4a", "complete", "02")
     text = run.report_text("4b", "fail")
     run.report("4b", "fail", report=text)
     for number in (1, 2):
-        assert f"in a row: {number}" in run.refusal("4b", "fail", report=text)
+        assert f"refusal {number} of 3 in a row" in run.refusal("4b", "fail", report=text)
     run.report("4b", "fail")
-    assert "in a row: 1" in run.refusal("4b", "fail", report=run.files[last_text(run)])
+    assert "refusal 1 of 3 in a row" in run.refusal("4b", "fail", report=run.files[last_text(run)])
 
 
 def last_text(run: Run) -> str:
@@ -114,7 +125,7 @@ def test_what_is_missing_beside_the_change_hides_no_refusal() -> None:
     run.report("create-fix-tasks", "ok", data={"title": "Remediation", "tasks": tasks})
     said = run.refusal("4a", "complete", "03", data={})
     assert "these files exist: src/mended.py; a file was changed since 5a fail" in said
-    assert "in a row: 1" in said
+    assert "refusal 1 of 3 in a row" in said
 
 
 def test_a_refusal_for_anything_else_is_not_recorded() -> None:
@@ -133,7 +144,7 @@ def test_a_change_that_counts_takes_the_count_back() -> None:
     no_fix(run)
     run.write("/src/new.py", "NEW = 2\n").report("F2", "complete", "02", data={})
     run.report("4b", "fail", "02").report("F1", "ok")
-    assert "in a row: 1" in no_fix(run)
+    assert "refusal 1 of 3 in a row" in no_fix(run)
 
 
 def test_a_file_that_was_changed_between_takes_the_count_back() -> None:
@@ -142,7 +153,7 @@ def test_a_file_that_was_changed_between_takes_the_count_back() -> None:
     run.refusal("codegen", "ok")
     run.write("code/diff.patch", DIFF.format("c")).write("code/files/x", "c\n")
     run.write("review/code-review.json", {"ok": False, "blocking_issues": ["still wrong"]})
-    assert "in a row: 1" in run.refusal("codegen", "ok")
+    assert "refusal 1 of 3 in a row" in run.refusal("codegen", "ok")
 
 
 def test_neither_unfinished_work_nor_another_step_takes_it_back() -> None:
@@ -179,7 +190,7 @@ def test_an_answer_lets_the_run_go_on_and_counts_anew() -> None:
     run, question = asked()
     run.answer(question, "continue", why="rename the field in src/new.py")
     assert run.standing == "active advance F2" and not run.evaluation.questions
-    assert "in a row: 1" in no_fix(run)
+    assert "refusal 1 of 3 in a row" in no_fix(run)
 
 
 def test_a_person_lets_a_report_count_without_a_change_once() -> None:
@@ -187,7 +198,7 @@ def test_a_person_lets_a_report_count_without_a_change_once() -> None:
     run.answer(question, "accept").report("F2", "complete", "02", data={})
     assert run.standing == "active advance 4b"
     run.report("4b", "fail", "02").report("F1", "ok")
-    assert "in a row: 1" in no_fix(run)
+    assert "refusal 1 of 3 in a row" in no_fix(run)
 
 
 def test_a_person_lets_a_failed_verdict_be_given_again() -> None:
@@ -234,7 +245,7 @@ def test_a_call_repeated_with_its_request_id_writes_nothing() -> None:
 def test_a_refused_call_that_is_repeated_is_refused_once() -> None:
     run = fix()
     command = Command("report", "F2", "complete", tasks=("02",), actor="codex", request="c-1")
-    with pytest.raises(RecordedRefusal, match="in a row: 1"):
+    with pytest.raises(RecordedRefusal, match="refusal 1 of 3 in a row"):
         run.apply(command)
     files = dict(run.files)
     with pytest.raises(CommandRefused, match="needs that a file was changed") as refused:
@@ -260,3 +271,37 @@ def test_the_id_of_another_call_is_refused(other: dict[str, str]) -> None:
 def test_a_call_repeated_after_another_record_is_judged_anew() -> None:
     run = plan_run("x ").apply(PARTIAL).apply(PARTIAL._replace(request="c-2"))
     assert len(records(run.apply(PARTIAL))) == 3
+
+
+def test_a_failure_of_a_step_that_its_files_show_as_done_is_refused_with_the_file_that_decides() -> None:
+    run = Run(built_in("artifact-pipeline"), ".ai-tools-chain/tasks/T1")
+    run.write("state.json", {"phase": "accept", "actors": {}}).write(
+        "planning/planning.ai.json", {"id": "T1"}
+    )
+    run.write("review/plan-review.json", {"ok": True}).write("code/diff.patch", DIFF.format("b"))
+    run.write("code/files/x", "b\n").write("review/code-review.json", {"ok": True})
+    run.write("eval/eval-report.json", {"overall_pass": True, "status": "completed"})
+    said = run.refusal("test", "error")
+    assert said.startswith("nothing was recorded: test counts as done by its evidence (")
+    assert "a report of error changes nothing of that, " in said and "eval-report.json has to say it" in said
+    assert "accept is a person's to end" in run.refusal("test", "ok")
+
+
+def test_what_a_report_may_not_write_names_the_steps_that_write_it() -> None:
+    run = Run(built_in("phase-loop"), ".claude/state")
+    start = {"version": "2.0", "phase": "evaluate", "status": "running", "iteration": 1, "gates": {}}
+    queue = [{"id": "WQ-1", "priority": "S2", "title": "t", "status": "pending"}]
+    run.write("loop.state.json", {**start, "workQueue": queue})
+    cut = permitted_updates(run.trace(), "evaluate", {"workQueue": []}, ("always", "ok", "evaluate.ok"))
+    [note] = cut.ignored
+    assert note.startswith("workQueue: its reports do not write it; those of ") and note.endswith(" do")
+
+
+def test_a_task_of_a_plan_that_is_gone_is_refused_with_its_path() -> None:
+    run = plan_run("x ").remove("MASTER_PLAN.md")
+    with pytest.raises(CommandRefused, match=r"'02' is no task: the plan \S*MASTER_PLAN.md cannot be read"):
+        run.apply(Command("raise", message="Which one?", tasks=("02",)))
+
+
+def test_a_word_of_a_command_is_quoted_where_a_shell_would_take_it_apart() -> None:
+    assert (shell_word("a/b:c"), shell_word("it's")) == ("a/b:c", "'it'\"'\"'s'")

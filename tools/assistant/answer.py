@@ -14,6 +14,7 @@ from ...orchestration.findings import Evidence
 from ...orchestration.result.values import CheckSummary, as_json, json_fields
 from ...orchestration.sanitize import plain
 from ..check_words import check_command, check_words
+from .tool_names import as_tools, plain_tools
 
 TEXT_LIMIT = 2_000
 """Characters of an answer's text (design, section 7)."""
@@ -142,7 +143,7 @@ def check_data(check: CheckSummary) -> dict[str, Any]:
     """A check as data; lines count from 1."""
     whole = as_json(check)
     changed = [{**each, "path": plain(each["path"], 160)} for each in whole["changed"][:_CHANGED]]
-    texts = {"name": plain(check.name, 60), "reason": plain(check.reason, 240), "changed": changed}
+    texts = {"name": plain(check.name, 60), "reason": plain_tools(check.reason, 240), "changed": changed}
     data = {key: each for key, each in whole.items() if key not in ("phrase", "column")}
     return {**data, **texts, "path": optional(check.path, 160), "command": check_command(check)}
 
@@ -152,7 +153,7 @@ def check_lines(checks: Iterable[CheckSummary]) -> Iterator[str]:
     for check in checks:
         at = f"; declared at {plain(check.path or '', 160)}:{check.span.line + 1}" if check.span else ""
         command = check_command(check)
-        yield f"{check_words(check)}{at}{f'; a person types {command}' if command else ''}"
+        yield f"{as_tools(check_words(check))}{at}{f'; a person types {command}' if command else ''}"
 
 
 def at_place(evidence: Iterable[Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -31,7 +32,8 @@ from .answer import (
     size,
 )
 from .headers import head_of, progress_words
-from .questions import DECIDES, how_to_decide, question_entry
+from .questions import DECIDES, how_to_decide, question_entry, questions_in_order, short_command
+from .tool_names import as_tools, plain_tools
 
 _DATA, _DATA_TEXT, _EXAMPLE, _TASK_TEXT = 900, 500, 900, 900
 _FORM = 1_800
@@ -52,13 +54,14 @@ NO_FREE_TASK = (
     "others have every task that is to be done: do none of them; ask again later, or work on another run"
 )
 BESIDES = "a person may look at this besides; nobody is asked, so go on"
+_NEEDED = {"paths": (5, 120), "met": 0, "outcomes": (6, 40)}
 _REPORT = {
     "step": 60,
     "outcomes": (6, 40),
     "data": lambda data: shrunk(data, _DATA) if data else None,
     "form": lambda form: whole_form(form) if form else None,
-    "brings": (_REQUIREMENTS, {"kind": 0, "text": 240, "paths": (5, 120), "met": 0, "outcomes": (6, 40)}),
-    "instructions": _INSTRUCTIONS,
+    "brings": (_REQUIREMENTS, {"kind": 0, "text": partial(plain_tools, limit=240), **_NEEDED}),
+    "instructions": partial(plain_tools, limit=_INSTRUCTIONS),
     "list_changes": 300,
 }
 # Of steps that may be reported besides, where there is no room for all of them.
@@ -70,9 +73,10 @@ _REPORTS_ROOM = 2_000
 NO_TEXTS: Mapping[str, str] = {}
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
 _GATES = _CHECKS = 4
+_SHUT = {"action": 60, "because": partial(plain_tools, limit=100)}
 _CLAIMS, _FORBIDDEN = 4, 8
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
-_ERROR = {"code": 0, "path": 160, "message": 200}
+_ERROR = {"code": 0, "path": 160, "message": partial(plain_tools, limit=200)}
 
 
 def next_step(
@@ -83,6 +87,7 @@ def next_step(
     token: str = "",
     texts: Mapping[str, str] = NO_TEXTS,
     held: Collection[HeldTask] = (),
+    children: Sequence[Evaluation] = (),
     recorded: str = "",
     note: str = "",
 ) -> Answer:
@@ -90,8 +95,8 @@ def next_step(
 
     `claim` is the task that was just claimed, `token` what the caller has to keep of it, `texts` what the
     files of the tasks at hand say, by their ids, the first one first, `held` the tasks that others have on
-    their machines, `recorded` what was just recorded, `note` a sentence to be told. `start` is the first
-    ready task shown.
+    their machines, `children` runs that this one waits for, `recorded` what was just recorded, `note` a
+    sentence to be told. `start` is the first ready task shown.
     """
     head, line = head_of(evaluation)
     phase = next((p for p in evaluation.phases if p.id == evaluation.current_phase), None)
@@ -113,8 +118,10 @@ def next_step(
         value |= {"token": token} if token else {}
         keep = f"; another connection of yours reports it with token={token}" if token else ""
         builder.put("claim", value, f"task {task} is yours ({quote(claim.actor, 80)}) until {until}{keep}")
+    _children(builder, children)
     _put_awaited(builder, evaluation)
-    _reports(builder, evaluation, bool(claim or evaluation.suggestion.tasks or evaluation.claims))
+    with_tasks = bool(claim or evaluation.suggestion.tasks or evaluation.claims)
+    _reports(builder, evaluation, with_tasks, claim, token)
     _produce(builder, evaluation.suggestion)
     evaluation = without_held_tasks(evaluation, held)
     _tasks(builder, evaluation, start, claim)
@@ -163,11 +170,11 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     builder.put("suggestion.suggestedNext", optional(target, 60))
     builder.put("suggestion.action", optional(suggestion.action, 60))
     builder.put("suggestion.agents", agents)
-    reason = plain(suggestion.reason, 300)
+    reason = plain_tools(suggestion.reason, 300)
     builder.put("suggestion.reason", reason, f"because {quote(reason, 300)}")
     instructions = suggestion.reports[0].instructions if suggestion.reports else ""
     if instructions:
-        builder.say(f"how: {quote(instructions, _INSTRUCTIONS)}")
+        builder.say(f"how: {quote(as_tools(instructions), _INSTRUCTIONS)}")
     elif reason.endswith(" is to be done"):
         builder.caution(NOT_REPORTED)
     if phase and phase.checks:
@@ -196,7 +203,9 @@ def _checks(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         builder.put("measured", [*map(check_data, first)], *check_lines(first))
 
 
-def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -> None:
+def _reports(
+    builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool, claim: Claim | None, token: str
+) -> None:
     """The reports of the step: the call for the first way, and the steps that may be reported besides."""
     reports = evaluation.suggestion.reports[:_REPORTS]
     if not reports:
@@ -204,6 +213,8 @@ def _reports(builder: AnswerBuilder, evaluation: Evaluation, with_tasks: bool) -
     first, *others = reports
     outcomes = " | ".join(quote(outcome, 40) for outcome in first.outcomes[:6])
     tasks = ", tasks=[the ids you did]" if with_tasks else ""
+    tasks = f", tasks=[{quote(claim.task, 80)}], agent={quote(claim.actor, 80)}" if claim else tasks
+    tasks += f", token={quote(token)}" if token else ""
     line = f"when it is done: report(step={quote(first.step, 60)}, outcome={outcomes}{tasks})"
     shown = excerpt(reports, (_REPORTS, _REPORT))
     if size(shown) > _REPORTS_ROOM:
@@ -239,7 +250,7 @@ def _brings(builder: AnswerBuilder, report: Reportable) -> None:
         # The form is shown already.
         if needed.kind is not RequirementKind.REPORT:
             done = " (so it is)" if needed.met else ""
-            builder.say(f"{best} needs that {quote(needed.phrase, 400)}{done}")
+            builder.say(f"{best} needs that {quote(as_tools(needed.phrase), 400)}{done}")
 
 
 def _produce(builder: AnswerBuilder, suggestion: Suggestion) -> None:
@@ -320,7 +331,7 @@ def claims_words(claims: Sequence[Claim]) -> str:
 
 def _notes(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """A person's words first, then the claims of others, and the notes of the workflow."""
-    notes = excerpt(evaluation.notes, (2, {"title": 60, "text": 300}))
+    notes = excerpt(evaluation.notes, (4, {"title": 80, "text": partial(plain_tools, limit=300)}))
     if notes:
         builder.put("notes", notes, *(f"{note['title']}: {quote(note['text'], 300)}" for note in notes))
     if evaluation.claims:
@@ -349,11 +360,12 @@ def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     Somebody is awaited only where the run stands still for it: what a person may look at besides is a note.
     """
     kind, _, what = (evaluation.suggestion.waiting_for or "").partition(": ")
+    what = as_tools(what)
     who = f"{kind}: {plain(what, 300)}"
     if what and evaluation.status not in (RunStatus.WAITING, *_AWAITING):
         noted = f"{BESIDES}: {quote(what, 200)}"
         builder.put("besides", noted, noted)
-    elif what and not evaluation.suggestion.reason.endswith(what):
+    elif what and not as_tools(evaluation.suggestion.reason).endswith(what):
         builder.put("suggestion.waitingFor", who, f"awaited: {quote(who, 300)}")
     elif what:
         # The reason has said it.
@@ -364,18 +376,32 @@ def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
         builder.caution(
             f"it goes on when what the evidence names has changed: {wait}, or work on another run"
         )
-    questions = evaluation.questions
+    questions = questions_in_order(evaluation)
     if questions:
         builder.fill("questions", map(question_entry, questions[:4]))
         command = how_to_decide(evaluation, questions[0])
+        which = ""
+        if questions[1:]:
+            first, which = plain(questions[0].id, 80), f"(question={quote(questions[0].id, 80)})"
+            if evaluation.holding_question:
+                builder.put("holds", first, f"the run waits for the answer to {first} first")
+            commands = {plain(each.id, 80): short_command(evaluation, each) for each in questions[:4]}
+            builder.put("decideEach", commands)
         builder.put("decides", DECIDES)
-        builder.put("decide", command, f"a person decides, not you: request_decision, or {command}")
+        builder.put("decide", command, f"a person decides, not you: request_decision{which}, or {command}")
+
+
+def _children(builder: AnswerBuilder, children: Sequence[Evaluation]) -> None:
+    """The runs that this one waits for: they come first."""
+    if children:
+        calls = ", ".join(f"next_step(run={quote(each.run, 200)})" for each in children[:_CLAIMS])
+        builder.caution(f"first do what the runs need that it waits for: {calls}")
 
 
 def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """Actions not allowed now, those with the same reason together, and the limits with their counts."""
     all_forbidden = evaluation.suggestion.forbidden
-    forbidden = excerpt(all_forbidden, (_FORBIDDEN, {"action": 60, "because": 100}))
+    forbidden = excerpt(all_forbidden, (_FORBIDDEN, _SHUT))
     if forbidden:
         actions_by_reason: dict[str, list[str]] = {}
         for entry in forbidden:

@@ -47,10 +47,15 @@ def how_to_decide(evaluation: Evaluation, question: QuestionState) -> str:
     return command_line(evaluation, ("answer", question.id), ("--root", evaluation.root), _WORD)
 
 
-def _short_command(evaluation: Evaluation, question: QuestionState) -> str:
+def short_command(evaluation: Evaluation, question: QuestionState) -> str:
     """`how_to_decide` where that is not too long for one entry of a list: half a command would be none."""
     command = how_to_decide(evaluation, question)
     return command if len(command) <= _COMMAND else "a long command; next_step and request_decision say it"
+
+
+def questions_in_order(evaluation: Evaluation) -> list[QuestionState]:
+    """The open questions, first the one that the run waits for."""
+    return sorted(evaluation.questions, key=lambda each: each is not evaluation.holding_question)
 
 
 def how_to_override(evaluation: Evaluation, phase: str) -> str:
@@ -91,17 +96,25 @@ def _question_line(question: QuestionState, length: int, most: int) -> str:
 
 
 def open_questions(
-    head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], start: int = 0
+    head: dict[str, Any], line: str, evaluations: Sequence[Evaluation], start: int = 0, note: str = ""
 ) -> Answer:
-    """The open questions of some runs, in order of the runs; each with how a person answers it."""
-    pairs = [(e, question) for e in evaluations for question in e.questions]
+    """The open questions of some runs, in order of the runs; each with how a person answers it. `note` is a
+    sentence to be told before."""
+    pairs = [(e, question) for e in evaluations for question in questions_in_order(e)]
     head |= {"decides": DECIDES} if pairs else {}
     summary = f"{len(pairs)} open; a person answers them, never you" if pairs else "nothing is asked"
     builder = AnswerBuilder(head, line)
+    if note:
+        builder.put("note", note, note)
     builder.put("summary", summary, summary)
     entries = (
         (
-            {"run": short_run(e.run) or "."} | data | {"decide": _short_command(e, q)},
+            {
+                "run": short_run(e.run) or ".",
+                **data,
+                "decide": short_command(e, q),
+                "holds": q is e.holding_question,
+            },
             f"{short_run(e.run) or '.'}: {line}",
         )
         for e, q in pairs[start:]

@@ -29,6 +29,7 @@ from .answer import (
 )
 from .answer_memory import AnswerMemory
 from .headers import head_of, head_of_root, progress_words, short_run
+from .tool_names import as_tools, plain_tools
 
 if TYPE_CHECKING:
     # One machine alone has nothing to do with it.
@@ -40,6 +41,7 @@ STILL_RUNNING = "the checks still run; wait_for_change tells when there is a res
 _GATE_ROOM, _GATE_LINE = 1_400, 900
 """Characters of a gate's data, and of its words; more does not fit on a page under the longest head."""
 _GATE = {"id": 60, "after": 60, "title": 80, "status": 0, "in_force": 0, "basis": 0, "rests_on": 120}
+_SHUT = {"action": 60, "because": partial(plain_tools, limit=80)}
 _RUN = {"title": 80, "workflow": 60, "current_phase": 60, "status": 0, "revision": 0}
 _WORKFLOWS = 20
 
@@ -118,7 +120,7 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
         "run": short_run(name),
         **excerpt(e, _RUN),
         "next": {"kind": suggestion.kind, "step": optional(step, 60)},
-        "reason": plain(suggestion.reason, 160),
+        "reason": plain_tools(suggestion.reason, 160),
         "questions": [plain(question.id, 60) for question in e.questions[:3]],
     }
     if progress := progress_words(e):
@@ -126,7 +128,7 @@ def _run(name: str, e: Evaluation) -> tuple[dict[str, Any], str]:
     asked = f"; asks {', '.join(data['questions'])}" if data["questions"] else ""
     to = f" {data['next']['step']}" if step else ""
     line = f"- {data['run'] or '.'}: {e.status}{progress_words(e)}, phase {data['currentPhase'] or 'unknown'}"
-    return data, f"{line}; next {suggestion.kind}{to}, {quote(suggestion.reason, 120)}{asked}"
+    return data, f"{line}; next {suggestion.kind}{to}, {quote(as_tools(suggestion.reason), 120)}{asked}"
 
 
 def checks_to_run(e: Evaluation, gate: str = "") -> list[str]:
@@ -135,7 +137,10 @@ def checks_to_run(e: Evaluation, gate: str = "") -> list[str]:
     if not checks:
         _require_gate(e, gate)
         what = f"gate {quote(gate, 60)} rests" if gate else "the gates in force rest"
-        raise ToolRefused(f"{what} on no check that the root declares now: there is nothing to run")
+        raise ToolRefused(
+            f"{what} on no check that the root declares now: there is nothing to run; check_gate without "
+            "`verify` shows on what else. A person can declare checks in .phasekeeper/config.yaml"
+        )
     return checks
 
 
@@ -179,7 +184,7 @@ def _put_outcome(builder: AnswerBuilder, outcome: Outcome) -> None:
     shown = tail if outcome["ran"] and result != CheckResult.PASSED else []
     data = {"result": result, "ran": outcome["ran"], "log": plain(str(outcome["log"]), 160), "tail": shown}
     words = "ran" if outcome["ran"] else "was not run"
-    line = f"{name} {words}: {result}, {plain(str(outcome['reason']), 200)}"
+    line = f"{name} {words}: {result}, {plain_tools(str(outcome['reason']), 200)}"
     lines = [f"  | {quote(each)}" for each in shown]
     builder.put(f"ran.{name}", data, line, *lines, f"  the whole output: {data['log']}" if shown else "")
 
@@ -190,12 +195,15 @@ def _gate(gate: GateState) -> tuple[dict[str, Any], str]:
     line, is_judged = "", gate.status != GateStatus.NOT_REACHED
     for most, evidence in ((6, 2), (3, 0), (1, 0), (0, 0)):
         criterion = {
-            "text": 100,
+            "text": partial(plain_tools, limit=100),
             "met": 0,
             "basis": 0,
             "evidence": (evidence, partial(evidence_data, path=120)),
         }
-        forbidden, criteria = (most, {"action": 60, "because": 80}), (most if is_judged else 0, criterion)
+        forbidden, criteria = (
+            (most, {"action": 60, "because": partial(plain_tools, limit=80)}),
+            (most if is_judged else 0, criterion),
+        )
         more = {"allowed": (most, 60), "forbidden": forbidden, "criteria": criteria}
         more |= {"checks": (most, check_data)}
         data = excerpt(gate, {**_GATE, **more})
@@ -223,7 +231,7 @@ def _gate_line(gate: GateState, data: Mapping[str, Any], most: int) -> str:
 def permission(e: Evaluation, given: Permission) -> Answer:
     """Permission to do a phase or action now, or its refusal, and why."""
     head, line = head_of(e)
-    step, because = plain(given.step, 80), plain(given.because, 300)
+    step, because = plain(given.step, 80), plain_tools(given.because, 300)
     gate = optional(given.gate, 60)
     word = "ALLOWED" if given.allowed else "FORBIDDEN"
     by = f" (gate {gate})" if gate else ""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+
+from ...orchestration.sanitize import plain
 
 _TOOLS = {
     "status": "status",
@@ -13,6 +17,7 @@ _TOOLS = {
     "questions": "escalations",
     "escalations": "escalations",
     "escalate": "escalations with `ask`",
+    "claim": "next_step with `claim`",
     "verify": "check_gate with `verify`",
     "answer": "request_decision",
     "approve": "request_decision",
@@ -21,13 +26,52 @@ _TOOLS = {
     "start": 'report with step="start"',
 }
 _COMMAND = re.compile(r"`phasekeeper ([a-z]+)([^`\n]*)`")
+_ARGUMENTS = {
+    "--data": "data",
+    "--next": "next",
+    "--report": "summary",
+    "--stage": "stage",
+    "--summary": "summary",
+    "--task": "tasks",
+    "--to": "override_to",
+}
+_OPTION = re.compile(r"`(--[a-z]+)(?: ([^`\n]+))?`")
 
 
 def as_tools(text: str) -> str:
-    """A sentence with tools in place of the commands that they stand for. A command that no tool does is a
-    person's to type, which is said of it."""
-    return _COMMAND.sub(_tool, text)
+    """A sentence with tools and their arguments in place of commands and options in backticks. A command that
+    no tool does is a person's to type, which is said of it."""
+    return _OPTION.sub(_argument, _COMMAND.sub(_tool, text))
+
+
+def plain_tools(text: str, limit: int) -> str:
+    """`as_tools` of a text that may hold names from files, safe to show."""
+    return plain(as_tools(text), limit)
 
 
 def _tool(command: re.Match[str]) -> str:
+    if command[1] == "answer" and (call := _decision(command[2])):
+        return call
     return _TOOLS.get(command[1]) or f"{command[0]} (typed by a person)"
+
+
+def _decision(words: str) -> str:
+    """The call that asks a person the question that a command answers; "" where it names none."""
+    try:
+        run, question = shlex.split(words)[:2]
+    except ValueError:
+        return ""
+    return f"request_decision(run={_as_text(run)}, question={_as_text(question)})"
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = _ARGUMENTS.get(option[1]), option[2] or ""
+    if name is None:
+        return option[0]
+    if not value or value.isupper():
+        return f"`{name}`"
+    return f"{name}=[{_as_text(value)}]" if name == "tasks" else f"{name}={_as_text(value)}"
+
+
+def _as_text(word: str) -> str:
+    return json.dumps(word, ensure_ascii=False)

@@ -20,6 +20,7 @@ from ...orchestration.journal.journal import Claim
 from ...orchestration.result.held_tasks import without_held_tasks
 from ...orchestration.result.values import Evaluation, Reportable
 from ...orchestration.sanitize import plain
+from ...orchestration.states import RunStatus
 from ...orchestration.suggestions import did_you_mean
 from ...orchestration.updates.commands import AlreadyDone, Command
 from ..report_words import report_words
@@ -39,6 +40,7 @@ MOST_WAIT_S = 50
 _MOST_TASKS, _MOST_TEXTS = 200, 4
 START = "start"
 """The step of `report` that makes a new run."""
+NOTHING_RAISED = "`ask` is empty, so nothing was asked: say in it what a person is to decide"
 
 
 # ---- arguments --------------------------------------------------------------------------------
@@ -129,7 +131,9 @@ async def run_status(access: Access, asked_for: Status) -> Answer:
 
 
 async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
-    run = select_run(await access.place(asked_for.root, asked_for.run), asked_for.run)
+    place = await access.place(asked_for.root, asked_for.run)
+    run = select_run(place, asked_for.run)
+    children = incomplete_children(place, run)
     claim, token, note = None, "", ""
     if asked_for.claim:
         who = access.who(asked_for.agent)
@@ -139,7 +143,26 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
             note = f"no task is free: {claims_words(run.claims)}; wait_for_change, then ask again"
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
-    return await _next_step_answer(access, run, claim=claim, token=token, start=asked_for.start, note=note)
+    more = {"token": token, "start": asked_for.start, "note": note, "children": children}
+    return await _next_step_answer(access, run, claim=claim, **more)
+
+
+def incomplete_children(place: RootRuns, run: Evaluation) -> tuple[Evaluation, ...]:
+    """The runs beside this one that it reads, that do not read it, and that are not complete.
+
+    A run with a plan has none: it reads its tasks, and those are many.
+    """
+    if len(place.runs) < 2 or run.plan or run.suggestion.kind.is_final:
+        return ()
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in run.reads)
+    others = (place.runs[folder] for folder in folders if folder in place.runs and folder != run.run)
+    return tuple(
+        each
+        for each in others
+        if each.status is not RunStatus.COMPLETE
+        and each.root == run.root
+        and not any(path.startswith(f"{run.run}/") for path in each.reads)
+    )
 
 
 async def _next_step_answer(
@@ -204,9 +227,9 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
     except AlreadyDone as why:
         note = f"nothing to record: {plain(str(why), 400)}"
         return await _next_step_answer(access, await access.again(run), note=note)
-    return await _next_step_answer(
-        access, after, recorded=report_words(asked_for.step, asked_for.outcome, after, records)
-    )
+    recorded = report_words(asked_for.step, asked_for.outcome, after, records)
+    children = incomplete_children(place, after)
+    return await _next_step_answer(access, after, recorded=recorded, children=children)
 
 
 async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answer:
@@ -224,15 +247,17 @@ async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answ
 
 async def run_escalations(access: Access, asked_for: Escalations) -> Answer:
     place = await access.place(asked_for.root, asked_for.run or None)
-    if not (asked_for.ask or asked_for.run):
+    is_empty = "ask" in asked_for.model_fields_set and not asked_for.ask.strip()
+    note = NOTHING_RAISED if is_empty else ""
+    if not (asked_for.ask.strip() or asked_for.run):
         runs = list(place.runs.values())
-        return open_questions(*head_of_root(place), runs, asked_for.start)
+        return open_questions(*head_of_root(place), runs, asked_for.start, note)
     run = select_run(place, asked_for.run)
-    if asked_for.ask:
+    if asked_for.ask.strip():
         who = access.who(asked_for.agent)
         wanted = Command(kind="raise", message=asked_for.ask, actor=who, channel="mcp")
         run = (await access.act(run, wanted, None)).run
-    return open_questions(*head_of(run), [run], asked_for.start)
+    return open_questions(*head_of(run), [run], asked_for.start, note)
 
 
 async def run_wait_for_change(access: Access, asked_for: WaitForChange) -> Answer:

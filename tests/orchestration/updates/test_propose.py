@@ -315,7 +315,7 @@ def test_effects_know_the_number_that_the_record_will_have() -> None:
         (report("tow"), "small has no phase or action 'tow'; did you mean 'two'?"),
         (report(outcome="fine"), "a report of one says one of done, ok, error, not 'fine'"),
         (report(next="thre"), "unknown phase 'thre'; did you mean 'three'?"),
-        (report(tasks=("01",)), "'01' is no task: the run has no plan that can be read"),
+        (report(tasks=("01",)), "'01' is no task: this run has no plan; leave `--task` out"),
         (Command("answer", question="hlep", option="go", why="w"), "the question 'hlep' is not open"),
         (Command("override", "thre", why="w"), "unknown phase 'thre'; did you mean 'three'?"),
         (Command("override", "three", why="w"), "no rule leads from one to three, not even by way of others"),
@@ -351,7 +351,8 @@ def test_an_answer_needs_an_option_and_a_reason(option: str, why: str, said: str
 
 def test_while_a_person_decides_nothing_is_reported() -> None:
     texts = after(texts := files(), proposed(texts, report(outcome="error")))
-    assert refused(texts, report()).startswith("one may not be reported now: a person decides first")
+    said = "one may not be reported now: a person decides first (`phasekeeper answer t help:3`): "
+    assert refused(texts, report()).startswith(said)
 
 
 def test_a_run_that_ended_badly_takes_no_report() -> None:
@@ -948,3 +949,8 @@ def test_what_is_not_named_right_is_wrong_use() -> None:
     for act in (unknown, Command("override", "two"), Command("raise")):
         with pytest.raises(InvalidCommand):
             proposed(files(), act)
+
+
+def test_an_override_that_no_rule_allows_is_answered_with_those_that_may_be() -> None:
+    said = refused(files(), Command("override", "three", why="w"))
+    assert said.endswith("; an override may go to two; `phasekeeper next --run t` says what leads on")

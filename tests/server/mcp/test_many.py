@@ -33,6 +33,8 @@ async def test_two_agents_never_get_the_same_task_and_one_gets_its_own_again(roo
     plan(root, "lists", 4, done=1)
     async with rig() as r, r.client(root) as one, r.client(root) as other:
         first = await call(one, "next_step", claim=True)
+        mine = f'tasks=["{first["claim"]["task"]}"], agent="{first["claim"]["actor"]}"'
+        assert any(mine in line for line in first["words"])
         second = await call(other, "next_step", claim=True)
         assert first["claim"]["task"] == "lists-2"
         assert [each["id"] for each in first["tasks"]] == ["lists-2"]

@@ -244,7 +244,7 @@ async def test_the_third_report_without_a_change_asks_a_person(root: Path) -> No
     put(folder / "code/files/x.py", "b\n")
     put(folder / "review/code-review.json", '{"ok": false}')
     async with rig() as r, r.client(root) as client:
-        for said in ("in a row: 1; after 3", "in a row: 2; after 3", "a person is asked now"):
+        for said in ("refusal 1 of 3 in a row", "refusal 2 of 3 in a row", "a person is asked now"):
             assert said in await refusal(client, "report", run="T1", step="codegen", outcome="ok")
         data = await call(client, "next_step", run="T1")
         assert data["status"] == "waiting_human"

@@ -11,6 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.cli.commands.init import copy_examples
 from phasekeeper.tools.assistant.tool_names import as_tools
+from phasekeeper.tools.assistant.tools import NOTHING_RAISED
 
 from tests.roots import TASKS, choosing, loop, plan, put, task
 from tests.server.mcp.rig import ERAS, async_test, call, refusal, rig, text
@@ -145,6 +146,7 @@ def test_commands_become_tools_and_what_only_a_person_can_type_says_so() -> None
     assert (
         as_tools("`phasekeeper repair r` mends it") == "`phasekeeper repair r` (typed by a person) mends it"
     )
+    assert as_tools("claim it again with `phasekeeper claim`") == "claim it again with next_step with `claim`"
     assert as_tools("phasekeeper next") == "phasekeeper next"
 
 
@@ -244,7 +246,7 @@ async def test_a_wait_for_a_job_names_where_it_is_seen_and_how_to_hear_of_its_en
     copy_examples(root)
     async with rig() as r, r.client(root) as client:
         data = await call(client, "next_step", run="lending-design")
-        [how] = data["words"]
+        [_, how] = data["words"]
         assert f'wait_for_change(run="{data["run"]}", since="{data["revision"]}")' in how
         assert "until its session.json has the status complete" in data["suggestion"]["reason"]
         assert how in await text(client, "next_step", run="lending-design")
@@ -348,3 +350,90 @@ async def test_a_prompt_without_a_run_lists_those_there_are_to_choose_from(root:
         assert "- .orchestrator/tasks/lists: " in said
         with pytest.raises(MCPError, match="there is no run 'nothing'"):
             await client.get_prompt("next", {"run": "nothing"})
+
+
+# ---- what people are asked --------------------------------------------------------------------
+
+
+@async_test
+async def test_every_open_question_has_its_command_and_the_one_that_holds_the_run_comes_first(
+    root: Path,
+) -> None:
+    loop(root)
+    async with rig() as r, r.client(root) as client:
+        asked = (await call(client, "escalations", ask="is it ok?"))["questions"]
+        raised = asked[0]["id"]
+        assert [(each["id"], each["holds"]) for each in asked] == [(raised, True), ("severe:1:WQ-1", False)]
+        data = await call(client, "next_step")
+        assert [each["id"] for each in data["questions"]] == [raised, "severe:1:WQ-1"]
+        assert data["holds"] == raised and data["suggestion"]["reason"] == "an agent asks a person: is it ok?"
+        assert data["decideEach"] == {each["id"]: each["decide"] for each in asked}
+        assert data["decide"] == data["decideEach"][raised]
+        assert f'request_decision(question="{raised}")' in await text(client, "next_step")
+        said = await refusal(client, "report", step="plan", outcome="ok")
+        assert f'a person decides first (request_decision(run="{LOOP}", question="{raised}"))' in said
+
+
+@async_test
+async def test_a_question_without_words_is_not_raised_and_the_answer_says_so(root: Path) -> None:
+    task(root, "T1")
+    async with rig() as r, r.client(root) as client:
+        for more in ({"run": "T1"}, {}):
+            data = await call(client, "escalations", ask=" ", **more)
+            assert (data["note"], data["questions"]) == (NOTHING_RAISED, [])
+            assert "note" not in await call(client, "escalations", **more)
+
+
+@async_test
+async def test_where_nothing_is_decided_run_or_named_the_refusal_says_what_is_called(
+    root: Path,
+) -> None:
+    task(root, "T1")
+    async with rig() as r, r.client(root) as client:
+        said = await refusal(client, "request_decision", run="T1")
+        assert said.endswith("next_step says what is to be done, and escalations with `ask` puts a question "
+                             "of yours to a person")  # fmt: skip
+        said = await refusal(client, "check_gate", run="T1", verify=True)
+        assert "check_gate without `verify` shows on what else" in said
+        said = await refusal(client, "report", run="T1", step="codegen", outcome="ok", tasks=["FIX-9"])
+        assert said == "'FIX-9' is no task: this run has no plan; leave `tasks` out"
+        said = await refusal(client, "request_decision", run="T1", override_to="planned")
+        assert "unknown phase 'planned'" in said
+
+
+@async_test
+async def test_an_argument_is_named_as_the_tool_has_it(root: Path) -> None:
+    loop(root)
+    said = "`phasekeeper answer a/b c:1` or `--to x`; `--task 01`, `--report FILE`, `--next done`, `--other`"
+    assert as_tools(said) == (
+        'request_decision(run="a/b", question="c:1") or override_to="x"; tasks=["01"], `summary`, '
+        'next="done", `--other`'
+    )
+    assert as_tools("`phasekeeper answer 'a`") == "request_decision"
+    async with rig() as r, r.client(root) as client:
+        no = await call(client, "check_action", step="classify")
+        assert "--next" not in json.dumps(no)
+
+
+@async_test
+async def test_a_jump_is_told_with_what_it_leaves_out(root: Path) -> None:
+    loop(root, phase="classify", workQueue=[])
+    async with rig() as r, r.client(root) as client:
+        jumped = await call(client, "report", step="classify", outcome="ok", next="evaluate")
+        assert jumped["recorded"].startswith(
+            "classify ok; it jumps to evaluate and leaves out contextualize, assess"
+        )
+
+
+@async_test
+async def test_a_run_that_waits_for_other_runs_names_their_next_steps_first(tmp_path: Path) -> None:
+    root = tmp_path / "examples"
+    copy_examples(root)
+    async with rig() as r, r.client(root) as client:
+        waiting = await call(client, "next_step", run="lending-design")
+        call_of = 'next_step(run=".phasekeeper/sessions/lending-reminders")'
+        first, second = waiting["words"][:2]
+        assert first == f"first do what the runs need that it waits for: {call_of}"
+        assert second.startswith("it goes on when")
+        child = await call(client, "next_step", run="lending-reminders")
+        assert not [line for line in child["words"] if "runs need" in line]
