@@ -46,8 +46,20 @@ export function backOff(crashes: number): number | undefined {
   return crashes > 6 ? undefined : Math.min(1000 * 2 ** (crashes - 1), 30_000);
 }
 
+/**
+ * The protocol's client without messages of its own: `Client` says how a start that failed goes on, and of one that
+ * is not wanted any more nothing is an error.
+ */
+class QuietClient extends LanguageClient {
+  isWanted = true;
+
+  override error(message: string, data?: unknown): void {
+    if (this.isWanted) super.error(message, data, false);
+  }
+}
+
 export class Client implements vscode.Disposable {
-  private client: LanguageClient | undefined;
+  private client: QuietClient | undefined;
   private process: ChildProcess | undefined;
   private lastErrorLine = "";
   private python: ServerPython | undefined;
@@ -91,8 +103,15 @@ export class Client implements vscode.Disposable {
   /** Restart without a pause because a person wants it; a start that hangs is killed. */
   restartByUser(): Promise<void> {
     this.crashes = 0;
-    if (this.store.state.server.state !== "ready") this.process?.kill("SIGKILL");
+    if (this.store.state.server.state !== "ready") this.abandon();
     return this.restart();
+  }
+
+  /** End a start that goes on: what becomes of it is nobody's concern. */
+  private abandon(): void {
+    if (this.client) this.client.isWanted = false;
+    this.client = undefined;
+    this.process?.kill("SIGKILL");
   }
 
   async request<M extends keyof Requests>(method: M, params: Requests[M][0]): Promise<Requests[M][1]> {
@@ -212,7 +231,7 @@ export class Client implements vscode.Disposable {
     const description = describeServer(python);
     this.output.info(description);
     const options = this.options(() => this.onExit(client, "it ended by itself"));
-    const client = new LanguageClient("phasekeeper", "Phasekeeper", () => this.spawnServer(python), options);
+    const client = new QuietClient("phasekeeper", "Phasekeeper", () => this.spawnServer(python), options);
     this.client = client;
     this.startedAt = Date.now();
     client.onNotification("phasekeeper/fleetChanged", (change: SharedBoardChange) => {
@@ -271,7 +290,7 @@ export class Client implements vscode.Disposable {
     };
   }
 
-  private onChanged(client: LanguageClient, change: Changed): void {
+  private onChanged(client: QuietClient, change: Changed): void {
     if (client !== this.client) return;
     if (followsGap(this.store.state, change) || leavesNoRuns(this.store.state, change))
       void this.refreshBoard().catch((error: unknown) => this.output.warn(String(error)));
@@ -279,7 +298,7 @@ export class Client implements vscode.Disposable {
   }
 
   /** The server ended by itself: start it again after a growing pause, and give up in the end. */
-  private onExit(client: LanguageClient, why: string): void {
+  private onExit(client: QuietClient, why: string): void {
     if (client !== this.client || this.isDisposed) return;
     this.client = undefined;
     this.crashes = Date.now() - this.startedAt > STEADY_MS ? 1 : this.crashes + 1;
