@@ -23,6 +23,8 @@ export type Plan = NonNullable<Evaluation["plan"]>;
 export type Question = Immutable<schema.Question>;
 export type Stage = Immutable<schema.Stage>;
 export type Suggestion = Immutable<schema.Suggestion>;
+export type Reportable = Suggestion["reports"][number];
+export type Requirement = Reportable["brings"][number];
 export type Task = Immutable<schema.Task>;
 
 /** A run is known by its root and its path in it. */

@@ -4,11 +4,9 @@
  */
 
 import * as vscode from "vscode";
-import { keyOf, type RunName, type Suggestion } from "../protocol";
+import { keyOf, type Reportable, type RunName } from "../protocol";
 import { escapeLabel, messageOf, oneLine } from "../sanitize";
 import type { Subject } from "../views/row";
-
-type Reportable = Suggestion["reports"][number];
 
 /** A draft that somebody has to hand in or give up. */
 interface Pending {
@@ -49,10 +47,16 @@ export async function fillInData(
       if (typeof data === "object" && data !== null && !Array.isArray(data)) return data as Record<string, unknown>;
       throw new Error("it has to be an object, in braces");
     } catch (error) {
-      const why = escapeLabel(messageOf(error));
-      void vscode.window.showErrorMessage(`Not recorded: the data is no JSON object: ${why}`);
+      void showInvalid(run, due.step, content, `Not recorded: the data is no JSON object: ${messageOf(error)}`);
     }
   }
+}
+
+/** Why a draft was not taken, with the way back to it. */
+async function showInvalid(run: RunName, step: string, content: string, why: string): Promise<void> {
+  if (!(await vscode.window.showErrorMessage(escapeLabel(why, 400), "Show Data"))) return;
+  const document = drafts.get(keyPrefix(run, step) + content);
+  if (document && !document.isClosed) await show(document);
 }
 
 /** The report of the step is recorded: its drafts go without a question, and a later one begins anew. */

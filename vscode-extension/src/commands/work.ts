@@ -2,17 +2,18 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
-import { keyOf, nameOf, type Evaluation, type RunName, type Summary, type Task } from "../protocol";
-import { escapeLabel, messageOf } from "../sanitize";
+import { keyOf, nameOf, type Evaluation, type Reportable, type RunName, type Summary, type Task } from "../protocol";
+import { baseName, escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
 import { exec } from "../server/exec";
 import type { Session } from "../session";
-import { stepOf } from "../views/next";
+import { exampleFor, stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
 import { FAILED_OUTCOMES } from "../views/recent";
-import type { Subject } from "../views/row";
+import { isFilePath, type Subject } from "../views/row";
 import { closeDrafts, fillInData, fillInForm, needsData } from "./draft";
-import { askText, choose, chooseRoot, chooseRun, chooseRunWith, showOutcome } from "./pick";
+import { showError, showOutcome, type Way } from "./outcome";
+import { askText, choose, chooseRoot, chooseRun, chooseRunWith } from "./pick";
 import { openPlace, openToWrite } from "./show";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -30,7 +31,7 @@ export async function startRun(session: Session): Promise<void> {
   const title = await askText(`Start a run of ${workflow}`, "What it is about, in a sentence.", "", false);
   if (title === undefined) return;
   const request = session.client.request("phasekeeper/start", { root, workflow, name, title });
-  await showOutcome(`started ${name}`, request);
+  await showOutcome(session, `started ${name}`, request, () => [{ title: "Try Again…", command: "startRun" }]);
   const started = await request.then(
     ({ evaluation }) => evaluation,
     () => undefined,
@@ -93,8 +94,7 @@ async function chooseWorkflow(session: Session, root: string): Promise<Listed | 
       }));
     return await choose(items, "Which workflow?", "No workflow whose runs can be started is known here.");
   } catch (error) {
-    session.output.error(stderr || messageOf(error));
-    void vscode.window.showErrorMessage("The workflows cannot be listed; the output says why.");
+    void showError(session, `The workflows cannot be listed: ${stderr.trim() || messageOf(error)}`);
     return undefined;
   }
 }
@@ -130,13 +130,40 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
       ...(Object.keys(data).length && { data }),
     };
     const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
-    if (await showOutcome(`recorded: ${step} ${outcome}`, request)) {
+    const isDraft = carries || Boolean(due?.form);
+    const again: Way = {
+      title: "Report Again…",
+      command: "reportOutcome",
+      subject: { ...nameOf(run), step, tasks: about },
+    };
+    const ways = (error: unknown): Way[] => [
+      ...fileWays(run.root, due, outcome, messageOf(error)),
+      // A draft is handed in again from where it stands.
+      ...(isDraft ? [] : [again]),
+    ];
+    if (await showOutcome(session, `recorded: ${step} ${outcome}`, request, ways)) {
       sentences.delete(sentenceKey(run, step, outcome));
       return closeDrafts(run, step);
     }
-    if (!carries && !due?.form) return;
+    if (!isDraft) return;
   }
 }
+
+/** So many files that a report was refused for have a button. */
+const MOST_FILES = 2;
+
+/** Buttons for the files that a report was refused for: they open, or are begun. */
+const fileWays = (root: string, due: Reportable | undefined, outcome: string, why: string): Way[] =>
+  (due?.brings ?? [])
+    .filter(({ outcomes }) => outcomes.includes(outcome))
+    .flatMap(({ kind, paths }) => paths.map((path) => ({ path, example: exampleFor(kind) })))
+    .filter(({ path }) => isFilePath(path) && why.includes(path))
+    .slice(0, MOST_FILES)
+    .map(({ path, example }) => ({
+      title: `Open ${baseName(path)}`,
+      command: "openPlace",
+      subject: { place: { root, path, line: null, column: null }, ...(example !== undefined && { example }) },
+    }));
 
 /** By run, step and outcome: the sentence of a report that was not recorded, which is offered again. */
 const sentences = new Map<string, string>();
@@ -198,7 +225,12 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
   const claimAll = async (): Promise<void> => {
     for (const task of tasks) await session.client.request("phasekeeper/claim", { ...nameOf(run), task, who });
   };
-  await showOutcome(`${named} claimed by ${who}`, claimAll());
+  const again: Way = {
+    title: "Try Again…",
+    command: "claimTask",
+    subject: { ...nameOf(run), task: chosen.task, tasks },
+  };
+  await showOutcome(session, `${named} claimed by ${who}`, claimAll(), () => [again]);
 }
 
 /** Give a task back; somebody else's claim once the person has read what that means. */
@@ -206,7 +238,12 @@ export async function release(session: Session, subject: Partial<Subject>): Prom
   const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
   if (!chosen) return;
   const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task });
-  if (await request.catch(() => true)) await showOutcome(`${chosen.task} given back`, request);
+  const again: Way = {
+    title: "Try Again…",
+    command: "releaseTask",
+    subject: { ...nameOf(chosen.run), task: chosen.task },
+  };
+  if (await request.catch(() => true)) await showOutcome(session, `${chosen.task} given back`, request, () => [again]);
 }
 
 /** Whether it was ended; false where a person, who is shown whose claim it is, leaves it. */

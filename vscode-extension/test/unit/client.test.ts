@@ -84,7 +84,7 @@ class Fake {
 
 const executed: unknown[][] = [];
 const said: string[] = [];
-const showErrorMessage = vi.fn((..._said: string[]) => Promise.resolve(undefined));
+const showErrorMessage = vi.fn<(message: string) => Promise<undefined>>(() => Promise.resolve(undefined));
 vi.mock("vscode", () => ({
   workspace: { isTrusted: false, onDidChangeConfiguration: () => ({ dispose: () => undefined }) },
   window: { showErrorMessage },

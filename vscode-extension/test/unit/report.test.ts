@@ -26,6 +26,10 @@ interface FakeEditor {
   close: (document: FakeDocument) => void;
   asked: { prompt: string; value: string }[];
   errors: string[];
+  buttons: string[][];
+  /** What is pressed below an error; undefined while nobody does. */
+  way: string | undefined;
+  called: unknown[][];
   confirmed: string[];
   releases: boolean;
   typed: string | undefined;
@@ -44,6 +48,9 @@ const editor = vi.hoisted((): FakeEditor => ({
   close: () => undefined,
   asked: [],
   errors: [],
+  buttons: [],
+  way: undefined,
+  called: [],
   confirmed: [],
   releases: true,
   typed: "",
@@ -77,7 +84,11 @@ vi.mock("vscode", () => ({
       editor.confirmed.push(`${text} ${options.detail}`);
       return Promise.resolve(editor.releases ? buttons[0] : undefined);
     },
-    showErrorMessage: (text: string) => Promise.resolve(void editor.errors.push(text)),
+    showErrorMessage: (text: string, ...buttons: string[]) => {
+      editor.errors.push(text);
+      editor.buttons.push(buttons);
+      return editor.way === "" ? new Promise(() => undefined) : Promise.resolve(editor.way);
+    },
     setStatusBarMessage: () => undefined,
   },
   EventEmitter: class {
@@ -92,7 +103,12 @@ vi.mock("vscode", () => ({
     ) {}
   },
   commands: {
-    executeCommand: (name: string) => (editor.executed.push(name), Promise.resolve((editor.shown!.isClosed = true))),
+    executeCommand: (name: string, subject?: unknown) => {
+      editor.called.push([name, subject]);
+      if (!name.startsWith("workbench.")) return Promise.resolve();
+      editor.executed.push(name);
+      return Promise.resolve((editor.shown!.isClosed = true));
+    },
   },
   languages: {
     registerCodeLensProvider: (_: unknown, { provideCodeLenses }: { provideCodeLenses: FakeEditor["lenses"] }) =>
@@ -138,6 +154,7 @@ const session = {
   store: { state: stateWith([run, plain, work, carrying]) },
   client: { request },
   evaluations: { get: () => Promise.resolve(whole) },
+  output: { warn: () => undefined },
 } as never;
 const sent = () => request.mock.calls.filter(([method]) => method === "phasekeeper/report").map(([, params]) => params);
 
@@ -153,7 +170,7 @@ beforeEach(() => {
     boxes: 0,
     offered: [],
   });
-  Object.assign(editor, { executed: [], messages: [], asked: [] });
+  Object.assign(editor, { executed: [], messages: [], asked: [], buttons: [], way: undefined, called: [] });
   editor.chosen = (items) => items.filter((item) => item.picked);
   whole = null;
   editor.filled = (text) => text.replace("<PASS or FAIL>", "PASS") + "\nRan the tests.\n";
@@ -274,6 +291,40 @@ test("a step without a form takes a sentence", async () => {
   await report(session, { root: ROOT, run: plain.run });
   expect(sent()).toEqual([{ root: ROOT, run: plain.run, step: "codegen", outcome: "ok", summary: "it works" }]);
   expect(editor.documents).toEqual([]);
+});
+
+test("a refusal is shown at its full length, with buttons for its files and for another try", async () => {
+  const paths = ["gates/pass-3.md", "docs/*.md", "there.md"];
+  const brings = [{ kind: "files" as const, text: "", phrase: "", paths, met: false, outcomes: ["ok"] }];
+  const needing = summary({ suggestion: suggestion({ reports: [reportable("codegen", { brings })] }) });
+  const why = `nothing was recorded: codegen ok needs that these files exist: gates/pass-3.md, docs/*.md; ${"x".repeat(500)}`;
+  const refuse = () => {
+    request.mockImplementationOnce(() => Promise.resolve(graph));
+    request.mockImplementationOnce(() => Promise.reject(new Error(why)));
+  };
+  refuse();
+  editor.way = "Open pass-3.md";
+  const refusing = { ...(session as object), store: { state: stateWith([needing]) } } as never;
+  await report(refusing, { root: ROOT, run: needing.run });
+  expect(editor.errors).toEqual([why.replace("nothing was", "Not")]);
+  expect(editor.buttons).toEqual([["Open pass-3.md", "Report Again…"]]);
+  const place = { root: ROOT, path: "gates/pass-3.md", line: null, column: null };
+  await vi.waitFor(() => expect(editor.called).toEqual([["phasekeeper.openPlace", { place, example: "" }]]));
+  refuse();
+  editor.way = "Report Again…";
+  await report(refusing, { root: ROOT, run: needing.run, task: "x-02" });
+  const again = { root: ROOT, run: needing.run, step: "codegen", tasks: ["x-02"] };
+  await vi.waitFor(() => expect(editor.called.at(-1)).toEqual(["phasekeeper.reportOutcome", again]));
+});
+
+test("a refusal does not stand beside the record that came after it", async () => {
+  editor.way = "";
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  request.mockImplementationOnce(() => Promise.reject(new Error("nothing was recorded: it is too late")));
+  await report(session, { root: ROOT, run: plain.run });
+  expect(editor.called).toEqual([]);
+  await report(session, { root: ROOT, run: plain.run });
+  expect(editor.called).toEqual([["notifications.hideToasts", undefined]]);
 });
 
 test("who reports a failure is asked what went wrong, and a sentence that was refused is offered again", async () => {
