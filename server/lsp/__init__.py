@@ -12,6 +12,9 @@ Requests:
                          {root, limit, after}          the page of a root behind a cursor
                          {root, around: path}          the innermost run around a path of the root, as a page
     phasekeeper/run      {root, run}                   the whole evaluation, null without the run
+    phasekeeper/lost     {root, run, workflow}         {because, path}: why a folder that was a run of that
+                                                       workflow is none any more, and its file that was
+                                                       the sign of one; null for a run, and without the file
     phasekeeper/history  {root, run, limit}            {events: [record]}, the newest `limit` of the journal
     phasekeeper/recent   {limit}                       {events: [record + {root, run}]}, of all journals, the
                                                        newest `limit`, the newest first

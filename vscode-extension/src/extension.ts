@@ -7,6 +7,7 @@ import { activeFile, filePath, isSameRun } from "./commands/pick";
 import { AssistantTerminals } from "./commands/send";
 import { registerRecords } from "./commands/show";
 import { offerInstall, reportUnusable, showOpenedExample } from "./commands/setup";
+import { LostRuns } from "./lost";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
 import { RunPages } from "./page/panel";
@@ -51,7 +52,8 @@ export function activate(context: vscode.ExtensionContext): Api {
   const session: Session = { context, output, store, client, evaluations };
   const list = new RunListOptions(context.workspaceState);
   const fleet = new FleetBoards(store, client, output);
-  const trees = treesOf(session, list, fleet);
+  const lost = new LostRuns(session);
+  const trees = treesOf(session, list, fleet, lost);
   const pages = new RunPages(session);
   const terminals = new AssistantTerminals();
   const mcp = registerMcpProvider(session);
@@ -59,6 +61,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     output,
     client,
     fleet,
+    lost,
     pages,
     terminals,
     ...Object.values(trees),
@@ -78,6 +81,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     ...registerDrafts(),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),
+    lost.onDidChange(() => trees["runs"]!.refresh()),
     ...followActiveFile(session, trees["runs"]!),
     ...followFleet(fleet, trees),
     ...createStatusBar(session),
@@ -110,11 +114,15 @@ function restartTriggers({ client }: Session): vscode.Disposable[] {
   ];
 }
 
-function treesOf(session: Session, list: RunListOptions, fleet: FleetBoards): Record<string, Tree> {
+function treesOf(session: Session, list: RunListOptions, fleet: FleetBoards, lost: LostRuns): Record<string, Tree> {
   const { store, evaluations } = session;
   return {
     waiting: new Tree("phasekeeper.waiting", () => waitingRows(store.state, vscode.workspace.isTrusted)),
-    runs: new Tree("phasekeeper.runs", () => runRows(store.state, (name) => evaluations.get(name), list.value), true),
+    runs: new Tree(
+      "phasekeeper.runs",
+      () => runRows(store.state, (name) => evaluations.get(name), list.value, lost.runs),
+      true,
+    ),
     next: new Tree("phasekeeper.next", () => nextRows(store.state)),
     fleet: new Tree("phasekeeper.fleet", () =>
       fleetRows(fleet.boards, (project, run) => fleet.clonesOf(project, run), Date.now()),

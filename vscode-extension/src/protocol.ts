@@ -263,10 +263,19 @@ export interface RunClones {
   readonly more: number;
 }
 
+/** A folder that was a run: what its file lacks that was the sign of one. */
+export interface LostRun extends RunName {
+  readonly title: string;
+  readonly because: string;
+  readonly path: string;
+}
+
 /** Requests by name: what is sent, and what comes back. */
 export interface Requests {
   "phasekeeper/board": [PageRequest, Board];
   "phasekeeper/run": [RunName, Evaluation | null];
+  /** Null for a run, and where its file is gone; older servers do not know it. */
+  "phasekeeper/lost": [RunName & { workflow: string }, Pick<LostRun, "because" | "path"> | null];
   "phasekeeper/history": [RunName & { limit: number }, { readonly events: readonly Recorded[] }];
   "phasekeeper/recent": [{ limit: number }, { readonly events: readonly (Recorded & RunName)[] }];
   "phasekeeper/graph": [RunName, Graph | null];

@@ -6,7 +6,7 @@ import { escapeLabel } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, missing, runOf, runsOf } from "../store";
 import type { Subject } from "../views/row";
-import { STATUS, titleOf } from "../views/runs";
+import { STATUS, titleOf, whereOf } from "../views/runs";
 import { focusedRun } from "../views/status";
 
 /** Commands are called with a row of a tree, with a subject (a click), or by lenses with plain data. */
@@ -59,7 +59,7 @@ export async function chooseRun(
   const sorted = first && runs.includes(first) ? [first, ...runs.filter((run) => run !== first)] : runs;
   const items = sorted.map((run) => ({
     label: escapeLabel(titleOf(run)),
-    description: escapeLabel(run.phaseTitle || (run.currentPhase ?? "")),
+    description: escapeLabel(whereOf(run)),
     detail: `${STATUS[run.status].label} · ${escapeLabel(run.workflow)} · ${escapeLabel(run.run, 400)}`,
     value: run,
   }));

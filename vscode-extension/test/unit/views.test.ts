@@ -455,6 +455,14 @@ test("the status bar shows the run of the active file, and turns to warning when
   expect(status(stateWith([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
 });
 
+test("of a run that is over the status bar says how it ended, not the phase that was last", () => {
+  const over = summary({ run: "a", title: "First", status: "complete", progress: { done: 3, total: 3 } });
+  const item = statusOf(stateWith([over, summary({ run: "b" })]), `${ROOT}/a/plan.md`, 1, true);
+  expect(item.text).toBe("$(checklist) First: complete 3/3");
+  expect(item.tooltip[0]).toBe("First: complete");
+  expect(item.click).toBe("openPage");
+});
+
 test.each<[ServerState, string, string]>([
   [{ state: "starting" }, "showOutput", "plain"],
   [{ state: "starting", why: "it was killed" }, "showOutput", "plain"],
