@@ -1,6 +1,7 @@
 /** Composes the extension when a window opens. */
 
 import * as vscode from "vscode";
+import { keptClaims } from "./claims";
 import { isRunRow, registerCommands } from "./commands";
 import { registerDrafts } from "./commands/draft";
 import { activeFile, filePath, isSameRun } from "./commands/pick";
@@ -12,7 +13,7 @@ import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
 import { RunPages } from "./page/panel";
 import { FailureLenses, PlanDecorations } from "./planEditor";
-import { keyOf } from "./protocol";
+import { keyOf, type KeptClaim } from "./protocol";
 import { oneLine } from "./sanitize";
 import { Client } from "./server/client";
 import { FleetBoards } from "./server/fleet";
@@ -47,7 +48,8 @@ export function activate(context: vscode.ExtensionContext): Api {
     wheels: vscode.Uri.joinPath(context.extensionUri, "server").fsPath,
     platform: process.platform,
   };
-  const client = new Client(store, output, () => locateServer(output, installation));
+  const claims = (): readonly KeptClaim[] => keptClaims(context.workspaceState);
+  const client = new Client(store, output, () => locateServer(output, installation), claims);
   const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
   const session: Session = { context, output, store, client, evaluations };
   const list = new RunListOptions(context.workspaceState);

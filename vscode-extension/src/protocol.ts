@@ -182,6 +182,13 @@ interface Written {
   readonly evaluation: Summary;
 }
 
+/** Who claimed a task in this editor, and the token that shows it. */
+export interface KeptClaim extends RunName {
+  readonly task: string;
+  readonly who: string;
+  readonly token: string;
+}
+
 /** A project whose board this machine shares, as `member`; `roots` are those of this window. */
 export interface JoinedProject {
   readonly project: string;
@@ -285,7 +292,7 @@ export interface Requests {
   "phasekeeper/fleetHidden": [{ project: string }, Record<string, never>];
   "phasekeeper/page": [RunName, RunPage | null];
   "phasekeeper/report": [RunName & Report, Written];
-  "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
+  "phasekeeper/claim": [RunName & { task: string; who: string }, Written & { readonly claim?: KeptClaim }];
   /** With lines to be confirmed, where the claim is somebody else's: then nothing was written. */
   "phasekeeper/release": [
     RunName & { task: string; confirmed?: readonly string[] },

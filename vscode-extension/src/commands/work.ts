@@ -2,6 +2,7 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
+import { forgetClaim, keepClaim } from "../claims";
 import { keyOf, nameOf, type Evaluation, type Reportable, type RunName, type Summary, type Task } from "../protocol";
 import { baseName, escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
@@ -223,7 +224,10 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
   const who = await askText(`Claim ${named}`, "Who takes it: a person or an assistant.", userInfo().username);
   if (!who) return;
   const claimAll = async (): Promise<void> => {
-    for (const task of tasks) await session.client.request("phasekeeper/claim", { ...nameOf(run), task, who });
+    for (const task of tasks) {
+      const { claim: kept } = await session.client.request("phasekeeper/claim", { ...nameOf(run), task, who });
+      await keepClaim(session.context.workspaceState, kept);
+    }
   };
   const again: Way = {
     title: "Try Again…",
@@ -247,10 +251,13 @@ export async function release(session: Session, subject: Partial<Subject>): Prom
 }
 
 /** Whether it was ended; false where a person, who is shown whose claim it is, leaves it. */
-async function endClaim({ client }: Session, named: RunName & { task: string }): Promise<boolean> {
+async function endClaim({ client, context }: Session, named: RunName & { task: string }): Promise<boolean> {
   for (let read: readonly string[] | undefined; ;) {
     const { confirm } = await client.request("phasekeeper/release", { ...named, ...(read && { confirmed: read }) });
-    if (!confirm) return true;
+    if (!confirm) {
+      await forgetClaim(context.workspaceState, named);
+      return true;
+    }
     const detail = confirm.map((line) => escapeLabel(line, 600)).join("\n");
     const message = `Release ${escapeLabel(named.task)}?`;
     if (!(await vscode.window.showWarningMessage(message, { modal: true, detail }, "Release"))) return false;

@@ -14,7 +14,16 @@ import {
   WorkDoneProgress,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import type { BoardRoot, Changed, PageRequest, Requests, RunName, SharedBoardChange, Summary } from "../protocol";
+import type {
+  BoardRoot,
+  Changed,
+  KeptClaim,
+  PageRequest,
+  Requests,
+  RunName,
+  SharedBoardChange,
+  Summary,
+} from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { followsGap, leavesNoRuns, missing, runOf, type PageKind, type ServerState, type Store } from "../store";
 import { ARGUMENTS, describeServer, type ServerPython } from "./discovery";
@@ -77,11 +86,15 @@ export class Client implements vscode.Disposable {
   /** Called with each change of a board that machines share. */
   onFleetChanged: (change: SharedBoardChange) => void = () => undefined;
 
-  /** `find` gives the Python that runs the server, or why the one that a setting names does not. */
+  /**
+   * `find` gives the Python that runs the server, or why the one that a setting names does not; `claims` those that
+   * were made in this window.
+   */
   constructor(
     private readonly store: Store,
     private readonly output: vscode.LogOutputChannel,
     private readonly find: () => Promise<ServerPython | { readonly why?: string }>,
+    private readonly claims: () => readonly KeptClaim[] = () => [],
   ) {}
 
   /** What runs the server; undefined while there is none. */
@@ -268,7 +281,7 @@ export class Client implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: {
         trusted: vscode.workspace.isTrusted,
-        phasekeeper: { client: "vscode", decides: true, pages: true },
+        phasekeeper: { client: "vscode", decides: true, pages: true, claims: this.claims() },
       },
       initializationFailedHandler: () => false,
       middleware: {

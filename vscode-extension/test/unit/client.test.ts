@@ -146,7 +146,7 @@ test("a workspace that is not trusted is told to the server as such", async () =
   await setUp().client.restart();
   expect(Fake.instances[0]!.options.initializationOptions).toEqual({
     trusted: false,
-    phasekeeper: { client: "vscode", decides: true, pages: true },
+    phasekeeper: { client: "vscode", decides: true, pages: true, claims: [] },
   });
 });
 

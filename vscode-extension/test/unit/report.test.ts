@@ -125,7 +125,7 @@ vi.mock("vscode", () => ({
   },
 }));
 
-const { release, report } = await import("../../src/commands/work");
+const { claim, release, report } = await import("../../src/commands/work");
 const { giveUpDraft, handInDraft, registerDrafts } = await import("../../src/commands/draft");
 registerDrafts();
 const reports = [reportable("4b", { outcomes: ["pass", "fail"], form: FORM })];
@@ -149,12 +149,19 @@ const carrying = summary({
   }),
 });
 
+const stored = new Map<string, unknown>();
 let whole: ReturnType<typeof evaluation> | null = null;
 const session = {
   store: { state: stateWith([run, plain, work, carrying]) },
   client: { request },
   evaluations: { get: () => Promise.resolve(whole) },
   output: { warn: () => undefined },
+  context: {
+    workspaceState: {
+      get: (key: string, other: unknown) => stored.get(key) ?? other,
+      update: (key: string, value: unknown) => Promise.resolve(stored.set(key, value)),
+    },
+  },
 } as never;
 const sent = () => request.mock.calls.filter(([method]) => method === "phasekeeper/report").map(([, params]) => params);
 
@@ -372,6 +379,18 @@ test("a report from the rows of tasks is about these", async () => {
   await report(session, { root: ROOT, run: work.run, task: "x-02", tasks: ["x-02", "x-03"] });
   expect(editor.offered).toEqual([]);
   expect(sent()).toMatchObject([{ tasks: ["x-02"] }, { tasks: ["x-02", "x-03"] }]);
+});
+
+test("a claim is kept with its token over a reload of the window, until it is given back", async () => {
+  const kept = { root: ROOT, run: work.run, task: "x-02", who: "ada", token: "1-secret" };
+  editor.typed = "ada";
+  for (let at = 0; at < 2; at++) {
+    request.mockImplementationOnce(() => Promise.resolve({ claim: kept } as never));
+    await claim(session, { root: ROOT, run: work.run, task: "x-02" });
+    expect([...stored.values()]).toEqual([[kept]]);
+  }
+  await release(session, { root: ROOT, run: work.run, task: "x-02" });
+  expect([...stored.values()]).toEqual([[]]);
 });
 
 test("somebody else's claim ends once a person has read whose it is, and not without", async () => {
