@@ -80,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): Api {
       terminals,
     }),
     registerRecords(),
-    ...registerDrafts(),
+    ...registerDrafts(context.workspaceState),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),
     lost.onDidChange(() => trees["runs"]!.refresh()),

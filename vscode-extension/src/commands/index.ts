@@ -18,10 +18,11 @@ import { answer, override, rollBack } from "./decide";
 import { giveUpDraft, handInDraft } from "./draft";
 import { showError } from "./outcome";
 import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
+import { report } from "./report";
 import { type AssistantTerminals, copyPrompt, sendToAssistant } from "./send";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
 import { explainGate, openPlace, peekFailure, showNext } from "./show";
-import { claim, release, report, startRun } from "./work";
+import { claim, release, startRun } from "./work";
 
 /** The commands that write; not in a workspace that is not trusted. */
 const WRITING: ReadonlySet<string> = new Set([

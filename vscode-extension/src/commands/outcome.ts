@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { escapeLabel, messageOf } from "../sanitize";
 import type { Session } from "../session";
 import type { Subject } from "../views/row";
+import { inEditor } from "../words";
 
 /** A button below a message: a command of ours, called with its subject. */
 export interface Way {
@@ -24,7 +25,7 @@ export async function showError(session: Session, message: string, ways: readonl
   const all = ways.length ? ways : [OUTPUT];
   open++;
   const titles = all.map(({ title }) => escapeLabel(title, 60));
-  const pressed = await vscode.window.showErrorMessage(escapeLabel(message, LONGEST), ...titles);
+  const pressed = await vscode.window.showErrorMessage(escapeLabel(inEditor(message), LONGEST), ...titles);
   open--;
   const way = pressed === undefined ? undefined : all[titles.indexOf(pressed)];
   if (way) await vscode.commands.executeCommand(`phasekeeper.${way.command}`, way.subject);

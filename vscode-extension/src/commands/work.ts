@@ -1,24 +1,20 @@
-/** Work on runs: starting one, reporting, claiming, and handing the next step to an assistant. */
+/** Work on runs: starting one, and claiming its tasks. */
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
 import { forgetClaim, keepClaim } from "../claims";
-import { keyOf, nameOf, type Evaluation, type Reportable, type RunName, type Summary, type Task } from "../protocol";
-import { baseName, escapeLabel, messageOf } from "../sanitize";
+import { nameOf, type Evaluation, type RunName, type Summary, type Task } from "../protocol";
+import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
 import { exec } from "../server/exec";
 import type { Session } from "../session";
-import { exampleFor, stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
-import { FAILED_OUTCOMES } from "../views/recent";
-import { isFilePath, type Subject } from "../views/row";
-import { closeDrafts, fillInData, fillInForm, needsData } from "./draft";
+import type { Subject } from "../views/row";
 import { showError, showOutcome, type Way } from "./outcome";
-import { askText, choose, chooseRoot, chooseRun, chooseRunWith } from "./pick";
+import { askText, choose, chooseRoot, chooseRunWith } from "./pick";
 import { openPlace, openToWrite } from "./show";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-const OUTCOMES = ["ok", "error"];
 
 export async function startRun(session: Session): Promise<void> {
   const root = await chooseRoot(session, "Start a run in which folder?");
@@ -98,119 +94,6 @@ async function chooseWorkflow(session: Session, root: string): Promise<Listed | 
     void showError(session, `The workflows cannot be listed: ${stderr.trim() || messageOf(error)}`);
     return undefined;
   }
-}
-
-/** Record what the work of a step came to. */
-export async function report(session: Session, subject: Partial<Subject>): Promise<void> {
-  const run = await chooseRun(session, subject, "Report an outcome of which run?");
-  if (!run) return;
-  const step = subject.step || stepOf(run);
-  const graph = await session.client.request("phasekeeper/graph", nameOf(run));
-  const outcomes = graph?.phases.find((phase) => phase.id === step)?.outcomes ?? OUTCOMES;
-  const items = outcomes.map((outcome) => ({ label: escapeLabel(outcome), value: outcome }));
-  const about = subject.tasks ?? (subject.task ? [subject.task] : undefined);
-  const title = about
-    ? `What did ${escapeLabel(step)} come to for ${escapeLabel(about.join(", "))}?`
-    : `What did ${escapeLabel(step)} come to?`;
-  const picked = await vscode.window.showQuickPick(items, { title });
-  if (!picked) return;
-  const tasks = about ?? (await chooseTasks(session, run));
-  if (!tasks) return;
-  const outcome = picked.value;
-  const due = run.suggestion.reports.find((reportable) => reportable.step === step);
-  const carries = due !== undefined && needsData(due, outcome);
-  // What stands in an editor is refused there, and handed in again from there.
-  for (let isRepeated = false; ; isRepeated = true) {
-    const data = carries ? await fillInData(run, due, isRepeated) : {};
-    if (!data) return;
-    const summary = due?.form ? await fillInForm(run, due, isRepeated) : await askSentence(run, step, outcome);
-    if (summary === undefined) return;
-    const details = {
-      ...(tasks.length && { tasks }),
-      ...(summary && { summary }),
-      ...(Object.keys(data).length && { data }),
-    };
-    const request = session.client.request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details });
-    const isDraft = carries || Boolean(due?.form);
-    const again: Way = {
-      title: "Report Again…",
-      command: "reportOutcome",
-      subject: { ...nameOf(run), step, tasks: about },
-    };
-    const ways = (error: unknown): Way[] => [
-      ...fileWays(run.root, due, outcome, messageOf(error)),
-      // A draft is handed in again from where it stands.
-      ...(isDraft ? [] : [again]),
-    ];
-    if (await showOutcome(session, `recorded: ${step} ${outcome}`, request, ways)) {
-      sentences.delete(sentenceKey(run, step, outcome));
-      return closeDrafts(run, step);
-    }
-    if (!isDraft) return;
-  }
-}
-
-/** So many files that a report was refused for have a button. */
-const MOST_FILES = 2;
-
-/** Buttons for the files that a report was refused for: they open, or are begun. */
-const fileWays = (root: string, due: Reportable | undefined, outcome: string, why: string): Way[] =>
-  (due?.brings ?? [])
-    .filter(({ outcomes }) => outcomes.includes(outcome))
-    .flatMap(({ kind, paths }) => paths.map((path) => ({ path, example: exampleFor(kind) })))
-    .filter(({ path }) => isFilePath(path) && why.includes(path))
-    .slice(0, MOST_FILES)
-    .map(({ path, example }) => ({
-      title: `Open ${baseName(path)}`,
-      command: "openPlace",
-      subject: { place: { root, path, line: null, column: null }, ...(example !== undefined && { example }) },
-    }));
-
-/** By run, step and outcome: the sentence of a report that was not recorded, which is offered again. */
-const sentences = new Map<string, string>();
-
-const sentenceKey = (run: RunName, step: string, outcome: string): string => [keyOf(run), step, outcome].join("\n");
-
-/** What a step came to, in a sentence that may be empty; undefined when a person gave up. */
-async function askSentence(run: RunName, step: string, outcome: string): Promise<string | undefined> {
-  const key = sentenceKey(run, step, outcome);
-  const asked = FAILED_OUTCOMES.has(outcome) ? "What went wrong, in a sentence." : "What was done, in a sentence.";
-  const typed = await askText(`${step}: ${outcome}`, asked, sentences.get(key), false);
-  if (typed !== undefined) sentences.set(key, typed);
-  return typed;
-}
-
-/** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */
-async function chooseTasks(session: Session, run: Summary): Promise<string[] | undefined> {
-  const offered = tasksAtWork(run, await session.evaluations.get(run));
-  if (offered.length === 0) return [];
-  const own = offered.filter(({ claimedBy }) => claimedBy === userInfo().username);
-  const claimed = own.length ? own : offered.filter(({ claimedBy }) => claimedBy !== null);
-  const likely =
-    offered.length === 1 || claimed.length !== 1 ? offered.slice(0, offered.length === 1 ? 1 : 0) : claimed;
-  const items = offered.map((task) => ({
-    label: escapeLabel(task.title || task.id),
-    description: [task.title && escapeLabel(task.id), escapeLabel(taskLabel(task))].filter(Boolean).join(" · "),
-    value: task.id,
-    picked: likely.includes(task),
-  }));
-  const picked = await vscode.window.showQuickPick(items, {
-    title: "Which tasks is it about?",
-    placeHolder: "A report of this step is about tasks: choose at least one",
-    canPickMany: true,
-    matchOnDescription: true,
-  });
-  if (picked?.length === 0) {
-    void vscode.window.showInformationMessage("Nothing was recorded: a report of this step names its tasks.");
-    return undefined;
-  }
-  return picked?.map((item) => item.value);
-}
-
-/** The tasks that may be reported now, in the plan's order: those handed out, and those that somebody works on. */
-export function tasksAtWork(run: Summary, whole: Evaluation | null): Task[] {
-  const tasks = (whole?.plan?.stages ?? []).flatMap((stage) => stage.tasks);
-  return tasks.filter((task) => task.state === "claimed" || run.suggestion.tasks.includes(task.id));
 }
 
 export async function claim(session: Session, subject: Partial<Subject>): Promise<void> {

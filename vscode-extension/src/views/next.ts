@@ -18,6 +18,7 @@ import {
   type Row,
 } from "./row";
 import { byUrgency, titleIn } from "./runs";
+import { inEditor } from "../words";
 
 const ICONS: Record<Suggestion["kind"], Icon> = {
   advance: icon("arrow-right", NOW),
@@ -150,9 +151,12 @@ function neededRows(run: Summary, id: string): Row[] {
     const files = paths.filter(isFilePath).map((path, of) => neededFile(run, kind, path, `${id}/needs/${at}/${of}`));
     const row: Row = {
       id: `${id}/needs/${at}`,
-      label: oneLine(phrase),
+      label: oneLine(inEditor(phrase)),
       description: `${outcome} needs it`,
-      tooltip: [`A report that says ${outcome} needs that ${oneLine(phrase, 600)}`, ...whatToDo(run.suggestion)],
+      tooltip: [
+        `A report that says ${outcome} needs that ${oneLine(inEditor(phrase), 600)}`,
+        ...whatToDo(run.suggestion),
+      ],
       icon: icon("checklist"),
     };
     if (files.length > 1) return { ...row, children: files };

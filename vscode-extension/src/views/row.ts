@@ -31,6 +31,8 @@ export interface Subject extends RunName {
   readonly question?: string;
   readonly option?: string;
   readonly step?: string;
+  /** Of a report. */
+  readonly outcome?: string;
   /** The phase that an override moves the run to. */
   readonly to?: string;
   readonly place?: Place;

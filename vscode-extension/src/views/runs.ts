@@ -16,6 +16,7 @@ import {
 } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
 import { isOver, missing, runsOf, type Root, type State } from "../store";
+import { inEditor } from "../words";
 import { planRows } from "./plan";
 import {
   BAD,
@@ -385,7 +386,7 @@ function checkRow(run: Evaluation, check: Check, id: string): Row {
   return {
     id,
     label: `Check: ${oneLine(check.name, 80)}`,
-    description: `${check.result}: ${oneLine(check.reason)}`,
+    description: `${check.result}: ${oneLine(inEditor(check.reason))}`,
     tooltip: [oneLine(check.phrase, 400), ...measured],
     icon: CHECK[check.result],
     iconLabel: check.result,
