@@ -12,6 +12,9 @@ Requests:
                          {root, limit, after}          the page of a root behind a cursor
                          {root, around: path}          the innermost run around a path of the root, as a page
     phasekeeper/run      {root, run}                   the whole evaluation, null without the run
+    phasekeeper/lost     {root, run, workflow}         {because, path}: why a folder that was a run of that
+                                                       workflow is none any more, and its file that was
+                                                       the sign of one; null for a run, and without the file
     phasekeeper/history  {root, run, limit}            {events: [record]}, the newest `limit` of the journal
     phasekeeper/recent   {limit}                       {events: [record + {root, run}]}, of all journals, the
                                                        newest `limit`, the newest first
@@ -43,7 +46,7 @@ Requests that write; refused (-32803, with the reason) unless the connection is 
     phasekeeper/redo     {root, run, phase, reason}
     phasekeeper/decide   {root, run, kind: answer | override | adopt, question, option, to, complete?, reason,
                          revision}; adopt with `complete` closes a plan that is finished
-They answer {recorded, evaluation: SUMMARY}.
+They answer {recorded, evaluation: SUMMARY}, and that of a claim has `claim`: {root, run, task, who, token}.
 Request before a decision, for the dialog of the client's own; it is refused as `phasekeeper/decide` is:
     phasekeeper/prepareDecision  {root, run, kind, question, option, to}, or {root, run, kind: redo, phase}
                                                        {title, lines: [text], revision, unsaved: [path]}
@@ -75,7 +78,8 @@ over. A client that has asked for one, or says `pages: true`, is told of changes
 hold, too; where more than 500 differ, `anew` is true, nothing is listed, and it asks for the first page once
 more. A page of an older version than what the client knows of the root is to be asked for again.
 
-`initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool, pages: bool}}. A
+`initializationOptions` are {trusted: bool, phasekeeper: {client: text, decides: bool, pages: bool, claims:
+[CLAIM]}}; `claims` are those that an earlier connection was answered, which stay the editor's by that. A
 connection is not trusted unless it says so; then nothing is written for it. `phasekeeper/decide` is only
 for a client that says `client: vscode, decides: true`, which shows the person a dialog of its own; everybody
 else decides through `window/showMessageRequest`, or on a terminal where a reason has to be typed. That client

@@ -1,17 +1,19 @@
 /** Composes the extension when a window opens. */
 
 import * as vscode from "vscode";
+import { keptClaims } from "./claims";
 import { isRunRow, registerCommands } from "./commands";
 import { registerDrafts } from "./commands/draft";
 import { activeFile, filePath, isSameRun } from "./commands/pick";
 import { AssistantTerminals } from "./commands/send";
 import { registerRecords } from "./commands/show";
 import { offerInstall, reportUnusable, showOpenedExample } from "./commands/setup";
+import { LostRuns } from "./lost";
 import { registerMcpProvider } from "./mcp";
 import { registerNotifications } from "./notifications";
 import { RunPages } from "./page/panel";
 import { FailureLenses, PlanDecorations } from "./planEditor";
-import { keyOf } from "./protocol";
+import { keyOf, type KeptClaim } from "./protocol";
 import { oneLine } from "./sanitize";
 import { Client } from "./server/client";
 import { FleetBoards } from "./server/fleet";
@@ -46,12 +48,14 @@ export function activate(context: vscode.ExtensionContext): Api {
     wheels: vscode.Uri.joinPath(context.extensionUri, "server").fsPath,
     platform: process.platform,
   };
-  const client = new Client(store, output, () => locateServer(output, installation));
+  const claims = (): readonly KeptClaim[] => keptClaims(context.workspaceState);
+  const client = new Client(store, output, () => locateServer(output, installation), claims);
   const evaluations = new Evaluations(store, (name) => client.request("phasekeeper/run", name));
   const session: Session = { context, output, store, client, evaluations };
   const list = new RunListOptions(context.workspaceState);
   const fleet = new FleetBoards(store, client, output);
-  const trees = treesOf(session, list, fleet);
+  const lost = new LostRuns(session);
+  const trees = treesOf(session, list, fleet, lost);
   const pages = new RunPages(session);
   const terminals = new AssistantTerminals();
   const mcp = registerMcpProvider(session);
@@ -59,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     output,
     client,
     fleet,
+    lost,
     pages,
     terminals,
     ...Object.values(trees),
@@ -75,9 +80,10 @@ export function activate(context: vscode.ExtensionContext): Api {
       terminals,
     }),
     registerRecords(),
-    ...registerDrafts(),
+    ...registerDrafts(context.workspaceState),
     ...registerBadges(session),
     ...applyRunList(trees["runs"]!, list),
+    lost.onDidChange(() => trees["runs"]!.refresh()),
     ...followActiveFile(session, trees["runs"]!),
     ...followFleet(fleet, trees),
     ...createStatusBar(session),
@@ -110,11 +116,15 @@ function restartTriggers({ client }: Session): vscode.Disposable[] {
   ];
 }
 
-function treesOf(session: Session, list: RunListOptions, fleet: FleetBoards): Record<string, Tree> {
+function treesOf(session: Session, list: RunListOptions, fleet: FleetBoards, lost: LostRuns): Record<string, Tree> {
   const { store, evaluations } = session;
   return {
     waiting: new Tree("phasekeeper.waiting", () => waitingRows(store.state, vscode.workspace.isTrusted)),
-    runs: new Tree("phasekeeper.runs", () => runRows(store.state, (name) => evaluations.get(name), list.value), true),
+    runs: new Tree(
+      "phasekeeper.runs",
+      () => runRows(store.state, (name) => evaluations.get(name), list.value, lost.runs),
+      true,
+    ),
     next: new Tree("phasekeeper.next", () => nextRows(store.state)),
     fleet: new Tree("phasekeeper.fleet", () =>
       fleetRows(fleet.boards, (project, run) => fleet.clonesOf(project, run), Date.now()),

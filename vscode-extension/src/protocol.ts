@@ -23,6 +23,8 @@ export type Plan = NonNullable<Evaluation["plan"]>;
 export type Question = Immutable<schema.Question>;
 export type Stage = Immutable<schema.Stage>;
 export type Suggestion = Immutable<schema.Suggestion>;
+export type Reportable = Suggestion["reports"][number];
+export type Requirement = Reportable["brings"][number];
 export type Task = Immutable<schema.Task>;
 
 /** A run is known by its root and its path in it. */
@@ -180,6 +182,13 @@ interface Written {
   readonly evaluation: Summary;
 }
 
+/** Who claimed a task in this editor, and the token that shows it. */
+export interface KeptClaim extends RunName {
+  readonly task: string;
+  readonly who: string;
+  readonly token: string;
+}
+
 /** A project whose board this machine shares, as `member`; `roots` are those of this window. */
 export interface JoinedProject {
   readonly project: string;
@@ -261,10 +270,19 @@ export interface RunClones {
   readonly more: number;
 }
 
+/** A folder that was a run: what its file lacks that was the sign of one. */
+export interface LostRun extends RunName {
+  readonly title: string;
+  readonly because: string;
+  readonly path: string;
+}
+
 /** Requests by name: what is sent, and what comes back. */
 export interface Requests {
   "phasekeeper/board": [PageRequest, Board];
   "phasekeeper/run": [RunName, Evaluation | null];
+  /** Null for a run, and where its file is gone; older servers do not know it. */
+  "phasekeeper/lost": [RunName & { workflow: string }, Pick<LostRun, "because" | "path"> | null];
   "phasekeeper/history": [RunName & { limit: number }, { readonly events: readonly Recorded[] }];
   "phasekeeper/recent": [{ limit: number }, { readonly events: readonly (Recorded & RunName)[] }];
   "phasekeeper/graph": [RunName, Graph | null];
@@ -274,7 +292,7 @@ export interface Requests {
   "phasekeeper/fleetHidden": [{ project: string }, Record<string, never>];
   "phasekeeper/page": [RunName, RunPage | null];
   "phasekeeper/report": [RunName & Report, Written];
-  "phasekeeper/claim": [RunName & { task: string; who: string }, Written];
+  "phasekeeper/claim": [RunName & { task: string; who: string }, Written & { readonly claim?: KeptClaim }];
   /** With lines to be confirmed, where the claim is somebody else's: then nothing was written. */
   "phasekeeper/release": [
     RunName & { task: string; confirmed?: readonly string[] },

@@ -15,6 +15,7 @@ from typing import Any
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.result.values import as_json
 from ....orchestration.vfs.files import below
+from ....orchestration.vfs.glob import is_glob
 from ...checks.changed_lines import ChangedLines
 from ...disk.decision_keys import fleet_path
 from ...disk.disk_files import DiskFiles
@@ -92,6 +93,28 @@ async def run(connection: Connection, params: Any) -> Any:
         return None
     evaluation = await asyncio.to_thread(ChangedLines(view.root).evaluation, evaluation)
     return await asyncio.to_thread(encode_json, as_json, evaluation)
+
+
+async def lost(connection: Connection, params: Any) -> Any:
+    """Why a folder that was a run of a workflow is none any more, as its file says that told it was one.
+
+    None where it is a run, and where the file is gone.
+    """
+    view, evaluation = await connection.named_run(params)
+    run, workflow = str(params.get("run", "")), str(params.get("workflow", ""))
+    return None if evaluation else await asyncio.to_thread(_why_none, Workspace(view.root), run, workflow)
+
+
+def _why_none(workspace: Workspace, run: str, name: str) -> dict[str, str] | None:
+    folders = workspace.discover_around(run).passed
+    passed = next((each for each in folders if (each.run, each.workflow) == (run, name)), None)
+    if passed is None or name in workspace.broken:
+        return None
+    workflow = workspace.library.workflow(name)
+    tests, place = workflow.runs.marker.tests, workflow.place(run)
+    paths = [place.join(test.file) for test in tests if test.file and not is_glob(test.file)]
+    path = next((path for path in paths if path and workspace.files.read(path).exists), None)
+    return {"because": passed.because, "path": path} if path else None
 
 
 async def history(connection: Connection, params: Any) -> Any:
@@ -200,6 +223,7 @@ async def _fleet_request(name: str, connection: Connection, params: Any) -> Any:
 READ_REQUESTS: dict[str, Request] = {
     "phasekeeper/board": board,
     "phasekeeper/run": run,
+    "phasekeeper/lost": lost,
     "phasekeeper/history": history,
     "phasekeeper/recent": recent,
     "phasekeeper/graph": graph,

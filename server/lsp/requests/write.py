@@ -112,7 +112,8 @@ async def claim(connection: Connection, view: RootView, params: Parameters) -> A
     )
     connection.claims[view.root, run, claimed.task] = who, token
     recorded = f"{claimed.task} is claimed by {who} until {claimed.until}"
-    return _receipt(recorded, await _reread(connection, view, run))
+    kept = {"root": str(view.root), "run": run, "task": claimed.task, "who": who, "token": token}
+    return _receipt(recorded, await _reread(connection, view, run)) | {"claim": kept}
 
 
 async def release(connection: Connection, view: RootView, params: Parameters) -> Answer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
@@ -40,6 +40,8 @@ from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, ne
 ROOT_WAIT_S = 30.0
 """So long a request waits for the first look at its root."""
 _CLIENT_POLL_S = 1.0
+_CLAIM = ("root", "run", "task", "who", "token")
+_MOST_CLAIMS = 500
 _log = logging.getLogger(__name__)
 
 
@@ -60,7 +62,8 @@ class Connection:
         self.trusted = self.may_decide = False
         self.program = ""
         self.claims: dict[tuple[Path, str, str], tuple[str, str]] = {}
-        """(root, run, task) -> who claimed it in this editor, and the token; lost with the connection."""
+        """(root, run, task) -> who claimed it in this editor, and the token. An editor that keeps what it is
+        answered brings them to its next connection."""
         self._unsubscribe: dict[Path, Callable[[], None]] = {}
         self._reopening: set[str | Path] = set()
         self._openings: set[asyncio.Task[Any]] = set()
@@ -134,6 +137,7 @@ class Connection:
         self._feed.reads_pages = own.get("pages") is True
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
+        self.claims |= dict(_claims_in(own.get("claims")))
         self.documents.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
 
         if params.process_id is not None and (has_ended := process_end_probe(params.process_id)):
@@ -447,3 +451,12 @@ class Connection:
                 return None
             self._workflows[key] = workflow
         return self._workflows[key]
+
+
+def _claims_in(kept: Any) -> Iterator[tuple[tuple[Path, str, str], tuple[str, str]]]:
+    """The claims that an editor has kept, in the form of `Connection.claims`, without what is of another form."""
+    for each in kept[:_MOST_CLAIMS] if isinstance(kept, list) else ():
+        fields = [each.get(name) for name in _CLAIM] if isinstance(each, dict) else [None]
+        if all(isinstance(field, str) for field in fields):
+            root, run, task, who, token = map(str, fields)
+            yield (Path(root), run, task), (who, token)

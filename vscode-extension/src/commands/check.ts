@@ -25,7 +25,7 @@ export async function runChecks(session: Session, subject: Partial<Subject>): Pr
     await session.client.request("phasekeeper/trustCheck", { ...nameOf(run), check, definition });
   }
   const outcomes = await runWithProgress(session, run, checks);
-  if (outcomes) await showOutcomes(run, outcomes);
+  if (outcomes) await showOutcomes(run, { ...nameOf(run), gate: subject.gate }, outcomes);
 }
 
 /** What came of the checks; undefined where the person stopped them. */
@@ -48,7 +48,7 @@ function runWithProgress(
   });
 }
 
-async function showOutcomes(run: RunName, outcomes: readonly CheckOutcome[]): Promise<void> {
+async function showOutcomes(run: RunName, subject: Partial<Subject>, outcomes: readonly CheckOutcome[]): Promise<void> {
   const words = outcomes.map(outcomeLabel).join("; ");
   const failed = outcomes.find((outcome) => outcome.result !== "passed");
   if (!failed) {
@@ -56,7 +56,8 @@ async function showOutcomes(run: RunName, outcomes: readonly CheckOutcome[]): Pr
     return;
   }
   await openPlace({ place: { root: run.root, path: failed.log, line: null, column: null } });
-  void vscode.window.showWarningMessage(escapeLabel(words, 400));
+  const again = await vscode.window.showWarningMessage(escapeLabel(words, 900), "Run Again");
+  if (again) await vscode.commands.executeCommand("phasekeeper.runCheck", subject);
 }
 
 export const outcomeLabel = ({ name, result, reason, ran }: CheckOutcome): string =>

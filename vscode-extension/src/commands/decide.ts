@@ -20,7 +20,8 @@ import { isOver, openQuestions, runOf } from "../store";
 import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
 import { KIND, optionLabels } from "../views/waiting";
-import { askText, choose, chooseRun, chooseRunWith, isNamed, isSameRun, runNamed, showOutcome } from "./pick";
+import { showOutcome, type Way } from "./outcome";
+import { askText, choose, chooseRun, chooseRunWith, isNamed, isSameRun, runNamed } from "./pick";
 
 const MAX_BUTTONS = 4;
 /** How the revision of a run ends that is judged on what an editor holds. */
@@ -50,6 +51,7 @@ export async function answer(session: Session, subject: Partial<Subject>, kind?:
     title: oneLine(title, 160),
     prompt: asked,
     outcome: `answered: ${chosen ? optionLabels(chosen).label : option}`,
+    again: "answerQuestion",
   });
 }
 
@@ -140,18 +142,24 @@ interface ReasonBox {
   readonly title: string;
   readonly prompt: string;
   readonly outcome: string;
+  /** The command that asks all of it again. */
+  readonly again: string;
 }
 
 async function decide(
   session: Session,
   decision: RunName & Decision,
   revision: string,
-  { title, prompt, outcome }: ReasonBox,
+  { title, prompt, outcome, again }: ReasonBox,
 ): Promise<void> {
   const reason = await askText(title, prompt);
   if (!reason) return;
   const request = session.client.request("phasekeeper/decide", { ...decision, reason, revision });
-  await showOutcome(outcome, request.catch(orAnswered(session, decision)));
+  await showOutcome(session, outcome, request.catch(orAnswered(session, decision)), (error) =>
+    error instanceof AnsweredMeanwhile
+      ? [{ title: "Open Run Page", command: "openPage", subject: nameOf(decision) }]
+      : [{ title: "Try Again…", command: again, subject: decision }],
+  );
 }
 
 /** Of a decision that the server refused: where its question is gone meanwhile, that it is, in place of why. */
@@ -159,8 +167,10 @@ const orAnswered =
   (session: Session, decision: RunName & Decision) =>
   async (error: unknown): Promise<never> => {
     const how = decision.question && (await answeredMeanwhile(session, decision, decision.question));
-    throw how ? new Error(how) : error;
+    throw how ? new AnsweredMeanwhile(how) : error;
   };
+
+class AnsweredMeanwhile extends Error {}
 
 /** By whom and how a question was answered that is not open any more; undefined where it is, or cannot be told. */
 async function answeredMeanwhile(session: Session, name: RunName, question: string): Promise<string | undefined> {
@@ -189,7 +199,8 @@ export async function override(session: Session, subject: Partial<Subject>): Pro
   const prepared = await prepare(session, decision);
   if (!prepared || (await confirm(prepared, ["Override…"])) === undefined) return;
   const outcome = `overridden: now in ${to}`;
-  await decide(session, decision, prepared.revision, { title: prepared.title, prompt: WHY, outcome });
+  const box = { title: prepared.title, prompt: WHY, outcome, again: "overrideGate" };
+  await decide(session, decision, prepared.revision, box);
 }
 
 async function choosePhase(session: Session, run: Summary): Promise<string | undefined> {
@@ -225,7 +236,8 @@ export async function rollBack(session: Session, subject: Partial<Subject>): Pro
   const reason = await askText(message, "Why? The reason is recorded.");
   if (!reason) return;
   const redo = session.client.request("phasekeeper/redo", { ...nameOf(run), phase: target.phase, reason });
-  await showOutcome(`rolled back to ${target.phase}`, redo);
+  const again: Way = { title: "Try Again…", command: "rollBack", subject: nameOf(run) };
+  await showOutcome(session, `rolled back to ${target.phase}`, redo, () => [again]);
 }
 
 /** The phases that rules lead to from a phase, nearest first, without itself. */

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { nameOf, type RunName } from "../protocol";
-import { escapeLabel, messageOf } from "../sanitize";
+import { messageOf } from "../sanitize";
 import type { Tab } from "../page/model";
 import type { RunPages } from "../page/panel";
 import type { FleetBoards } from "../server/fleet";
@@ -16,11 +16,13 @@ import type { Tree } from "../views/tree";
 import { runChecks } from "./check";
 import { answer, override, rollBack } from "./decide";
 import { giveUpDraft, handInDraft } from "./draft";
+import { showError } from "./outcome";
 import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
+import { report } from "./report";
 import { type AssistantTerminals, copyPrompt, sendToAssistant } from "./send";
 import { choosePython, copyMcp, installServer, openExample } from "./setup";
 import { explainGate, openPlace, peekFailure, showNext } from "./show";
-import { claim, release, report, startRun } from "./work";
+import { claim, release, startRun } from "./work";
 
 /** The commands that write; not in a workspace that is not trusted. */
 const WRITING: ReadonlySet<string> = new Set([
@@ -132,8 +134,10 @@ async function reportFailure(session: Session, act: unknown): Promise<void> {
   try {
     await act;
   } catch (error) {
-    session.output.error(error instanceof Error ? error : String(error));
-    void vscode.window.showErrorMessage(escapeLabel(messageOf(error), 400));
+    session.output.debug(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const { state } = session.store.state.server;
+    const isDown = state !== "ready" && state !== "starting";
+    void showError(session, messageOf(error), isDown ? [{ title: "Restart Server", command: "restartServer" }] : []);
   }
 }
 

@@ -2,11 +2,11 @@
 
 import * as vscode from "vscode";
 import { keyOf, type Evaluation, type RunName, type Summary } from "../protocol";
-import { escapeLabel, messageOf } from "../sanitize";
+import { escapeLabel } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, missing, runOf, runsOf } from "../store";
 import type { Subject } from "../views/row";
-import { STATUS, titleOf } from "../views/runs";
+import { STATUS, titleOf, whereOf } from "../views/runs";
 import { focusedRun } from "../views/status";
 
 /** Commands are called with a row of a tree, with a subject (a click), or by lenses with plain data. */
@@ -59,7 +59,7 @@ export async function chooseRun(
   const sorted = first && runs.includes(first) ? [first, ...runs.filter((run) => run !== first)] : runs;
   const items = sorted.map((run) => ({
     label: escapeLabel(titleOf(run)),
-    description: escapeLabel(run.phaseTitle || (run.currentPhase ?? "")),
+    description: escapeLabel(whereOf(run)),
     detail: `${STATUS[run.status].label} · ${escapeLabel(run.workflow)} · ${escapeLabel(run.run, 400)}`,
     value: run,
   }));
@@ -117,19 +117,6 @@ export async function askText(title: string, prompt: string, value = "", needed 
     validateInput: (typed) => (needed && !typed.trim() ? "This is needed." : undefined),
   });
   return text?.trim();
-}
-
-/** Show what a request to record something came to: `outcome`, or why the server refused it. Whether it was recorded. */
-export async function showOutcome(outcome: string, request: Promise<unknown>): Promise<boolean> {
-  try {
-    await request;
-    vscode.window.setStatusBarMessage(`$(check) ${escapeLabel(outcome)}`, 5000);
-    return true;
-  } catch (error) {
-    const why = messageOf(error).replace(/^nothing was recorded: /, "");
-    void vscode.window.showErrorMessage(`Not recorded: ${escapeLabel(why, 600)}`);
-    return false;
-  }
 }
 
 export const isSameRun = (one: RunName, other: Partial<RunName>): boolean =>

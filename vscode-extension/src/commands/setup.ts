@@ -11,6 +11,7 @@ import { exec } from "../server/exec";
 import { findUsablePython, install, type InstallTarget } from "../server/installation";
 import { pythonSetting, pythonsOnPath } from "../server/locator";
 import type { Session } from "../session";
+import { showError } from "./outcome";
 import { askText, choose } from "./pick";
 
 const OFFERED_KEY = "phasekeeper.installOffered";
@@ -151,7 +152,8 @@ export async function openExample(session: Session): Promise<void> {
   if (!target) return;
   const { code, stderr } = await exec(server.python, [...ARGUMENTS, "demo", target], { timeoutMs: 60_000 });
   if (code !== 0) {
-    void vscode.window.showErrorMessage(`The example was not made: ${escapeLabel(stderr.trim(), 300)}`);
+    const ways = [{ title: "Choose Another Folder…", command: "openExample" }];
+    void showError(session, `The example was not made: ${stderr.trim()}`, ways);
     return;
   }
   if (here) return;

@@ -1,7 +1,7 @@
 /** The graph of one run as it is drawn. */
 
 import { gateWord } from "../gate";
-import type { Evaluation, Gate, Graph } from "../protocol";
+import { isOver, type Evaluation, type Gate, type Graph } from "../protocol";
 import { oneLine } from "../sanitize";
 import { stepLabelOf } from "../step";
 import { layout, type Layout } from "./layout";
@@ -68,7 +68,7 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Event[
   const current = run.currentPhase ?? undefined;
   const next = run.suggestion.suggestedNext;
   return {
-    summary: `${current ? `In ${oneLine(phaseTitle(run, current))}` : oneLine(run.status)}. ${stepLabelOf(run)}`,
+    summary: `${current && !isOver(run) ? `In ${oneLine(phaseTitle(run, current))}` : oneLine(run.status)}. ${stepLabelOf(run)}`,
     isComplete: run.status === "complete",
     layout: layout(graph),
     gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(run, gate)])),

@@ -218,12 +218,12 @@ function headerElements({ evaluation, moreFindings }: RunPage): HTMLElement[] {
   const phase = evaluation.phases.find(({ id }) => id === evaluation.currentPhase);
   const { progress, findings } = evaluation;
   const errors = findings.filter(({ severity }) => severity === "error").length;
+  const over = isOver(evaluation);
   const facts = [
     evaluation.workflow,
-    phase && titleWithId(phase),
+    phase && !over && titleWithId(phase),
     progress && `${progress.done} of ${progress.total} tasks done`,
   ].filter((fact): fact is string => typeof fact === "string" && fact !== "");
-  const over = isOver(evaluation);
   return [
     element("h1", {}, evaluation.title || evaluation.run || "."),
     element(
@@ -265,6 +265,7 @@ function findingsElement(findings: RunPage["evaluation"]["findings"], more: numb
 function newsOf(before: RunPage, after: RunPage): string {
   const asked = after.decisions.filter(({ question }) => !before.decisions.some((each) => each.question === question));
   if (asked.length) return `A person is asked: ${asked[0]!.text}`;
+  if (isOver(after.evaluation)) return after.evaluation.statusReason;
   if (before.evaluation.currentPhase !== after.evaluation.currentPhase)
     return `Now in ${phaseTitle(after.evaluation, after.evaluation.currentPhase ?? after.evaluation.status)}`;
   return stepLabelOf(after.evaluation);

@@ -14,7 +14,16 @@ import {
   WorkDoneProgress,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import type { BoardRoot, Changed, PageRequest, Requests, RunName, SharedBoardChange, Summary } from "../protocol";
+import type {
+  BoardRoot,
+  Changed,
+  KeptClaim,
+  PageRequest,
+  Requests,
+  RunName,
+  SharedBoardChange,
+  Summary,
+} from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { followsGap, leavesNoRuns, missing, runOf, type PageKind, type ServerState, type Store } from "../store";
 import { ARGUMENTS, describeServer, type ServerPython } from "./discovery";
@@ -46,8 +55,20 @@ export function backOff(crashes: number): number | undefined {
   return crashes > 6 ? undefined : Math.min(1000 * 2 ** (crashes - 1), 30_000);
 }
 
+/**
+ * The protocol's client without messages of its own: `Client` says how a start that failed goes on, and of one that
+ * is not wanted any more nothing is an error.
+ */
+class QuietClient extends LanguageClient {
+  isWanted = true;
+
+  override error(message: string, data?: unknown): void {
+    if (this.isWanted) super.error(message, data, false);
+  }
+}
+
 export class Client implements vscode.Disposable {
-  private client: LanguageClient | undefined;
+  private client: QuietClient | undefined;
   private process: ChildProcess | undefined;
   private lastErrorLine = "";
   private python: ServerPython | undefined;
@@ -65,11 +86,15 @@ export class Client implements vscode.Disposable {
   /** Called with each change of a board that machines share. */
   onFleetChanged: (change: SharedBoardChange) => void = () => undefined;
 
-  /** `find` gives the Python that runs the server, or why the one that a setting names does not. */
+  /**
+   * `find` gives the Python that runs the server, or why the one that a setting names does not; `claims` those that
+   * were made in this window.
+   */
   constructor(
     private readonly store: Store,
     private readonly output: vscode.LogOutputChannel,
     private readonly find: () => Promise<ServerPython | { readonly why?: string }>,
+    private readonly claims: () => readonly KeptClaim[] = () => [],
   ) {}
 
   /** What runs the server; undefined while there is none. */
@@ -91,8 +116,15 @@ export class Client implements vscode.Disposable {
   /** Restart without a pause because a person wants it; a start that hangs is killed. */
   restartByUser(): Promise<void> {
     this.crashes = 0;
-    if (this.store.state.server.state !== "ready") this.process?.kill("SIGKILL");
+    if (this.store.state.server.state !== "ready") this.abandon();
     return this.restart();
+  }
+
+  /** End a start that goes on: what becomes of it is nobody's concern. */
+  private abandon(): void {
+    if (this.client) this.client.isWanted = false;
+    this.client = undefined;
+    this.process?.kill("SIGKILL");
   }
 
   async request<M extends keyof Requests>(method: M, params: Requests[M][0]): Promise<Requests[M][1]> {
@@ -212,7 +244,7 @@ export class Client implements vscode.Disposable {
     const description = describeServer(python);
     this.output.info(description);
     const options = this.options(() => this.onExit(client, "it ended by itself"));
-    const client = new LanguageClient("phasekeeper", "Phasekeeper", () => this.spawnServer(python), options);
+    const client = new QuietClient("phasekeeper", "Phasekeeper", () => this.spawnServer(python), options);
     this.client = client;
     this.startedAt = Date.now();
     client.onNotification("phasekeeper/fleetChanged", (change: SharedBoardChange) => {
@@ -249,7 +281,7 @@ export class Client implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: {
         trusted: vscode.workspace.isTrusted,
-        phasekeeper: { client: "vscode", decides: true, pages: true },
+        phasekeeper: { client: "vscode", decides: true, pages: true, claims: this.claims() },
       },
       initializationFailedHandler: () => false,
       middleware: {
@@ -271,7 +303,7 @@ export class Client implements vscode.Disposable {
     };
   }
 
-  private onChanged(client: LanguageClient, change: Changed): void {
+  private onChanged(client: QuietClient, change: Changed): void {
     if (client !== this.client) return;
     if (followsGap(this.store.state, change) || leavesNoRuns(this.store.state, change))
       void this.refreshBoard().catch((error: unknown) => this.output.warn(String(error)));
@@ -279,7 +311,7 @@ export class Client implements vscode.Disposable {
   }
 
   /** The server ended by itself: start it again after a growing pause, and give up in the end. */
-  private onExit(client: LanguageClient, why: string): void {
+  private onExit(client: QuietClient, why: string): void {
     if (client !== this.client || this.isDisposed) return;
     this.client = undefined;
     this.crashes = Date.now() - this.startedAt > STEADY_MS ? 1 : this.crashes + 1;

@@ -1,6 +1,6 @@
 /** The rows of the next steps: what, why, on what evidence, and what may be done now. */
 
-import { keyOf, nameOf, type Suggestion, type Summary } from "../protocol";
+import { keyOf, nameOf, type Requirement, type Suggestion, type Summary } from "../protocol";
 import { baseName, oneLine } from "../sanitize";
 import { stepLabel } from "../step";
 import { isOver, missing, runsOf, type State } from "../store";
@@ -18,6 +18,7 @@ import {
   type Row,
 } from "./row";
 import { byUrgency, titleIn } from "./runs";
+import { inEditor } from "../words";
 
 const ICONS: Record<Suggestion["kind"], Icon> = {
   advance: icon("arrow-right", NOW),
@@ -76,7 +77,12 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
     id,
     label,
     description: [title, oneLine(reasonBeside(run, label))].filter(Boolean).join(" · "),
-    tooltip: [`${title}: ${label}`, oneLine(suggestion.reason, 400), ...(place ? ["Click to open the evidence"] : [])],
+    tooltip: [
+      `${title}: ${label}`,
+      oneLine(suggestion.reason, 400),
+      ...whatToDo(suggestion),
+      ...(place ? ["Click to open the evidence"] : []),
+    ],
     icon: ICONS[suggestion.kind],
     iconLabel: suggestion.kind === "regress" ? "goes back" : undefined,
     context: [works ? "step" : "", place ? "place" : ""].join(" ").trim(),
@@ -123,18 +129,57 @@ function workRows(run: Summary, id: string): Row[] {
       example: file.example ?? "",
     },
   }));
-  // What is there already needs no row; the text of a report is asked for when it is made.
-  const needs = (suggestion.reports[0]?.brings ?? []).filter(({ kind, met }) => kind !== "report" && !met);
-  const needed = needs.map((need, at): Row => ({
-    id: `${id}/needs/${at}`,
-    label: oneLine(need.phrase),
-    description: `${oneLine(suggestion.reports[0]?.outcomes[0] ?? "")} needs it`,
-    tooltip: [
-      `A report that says ${oneLine(suggestion.reports[0]?.outcomes[0] ?? "")} needs that ${oneLine(need.phrase, 600)}`,
-    ],
-    icon: icon("checklist"),
-  }));
-  return [...who, ...tasks, ...files, ...needed];
+  return [...who, ...tasks, ...files, ...neededRows(run, id)];
+}
+
+/** What a report of the step still needs. What is there needs no mention; its text is asked for when it is made. */
+export const needsOf = ({ reports }: Suggestion): readonly Requirement[] =>
+  (reports[0]?.brings ?? []).filter(({ kind, met }) => kind !== "report" && !met);
+
+/** What is written at first into a file that a report needs; undefined for one that is not to be made. */
+export const exampleFor = (kind: Requirement["kind"]): "" | undefined => (kind === "files" ? "" : undefined);
+
+/** What the definition says of the step, which tells what its files hold. */
+const whatToDo = ({ reports }: Suggestion): string[] =>
+  reports[0]?.instructions ? [oneLine(reports[0].instructions, 1000)] : [];
+
+/** Each leads to what meets it: its file, its checks, else the report itself. */
+function neededRows(run: Summary, id: string): Row[] {
+  const [due] = run.suggestion.reports;
+  const outcome = oneLine(due?.outcomes[0] ?? "");
+  return needsOf(run.suggestion).map(({ kind, phrase, paths }, at): Row => {
+    const files = paths.filter(isFilePath).map((path, of) => neededFile(run, kind, path, `${id}/needs/${at}/${of}`));
+    const row: Row = {
+      id: `${id}/needs/${at}`,
+      label: oneLine(inEditor(phrase)),
+      description: `${outcome} needs it`,
+      tooltip: [
+        `A report that says ${outcome} needs that ${oneLine(inEditor(phrase), 600)}`,
+        ...whatToDo(run.suggestion),
+      ],
+      icon: icon("checklist"),
+    };
+    if (files.length > 1) return { ...row, children: files };
+    const [only] = files;
+    if (only) return { ...row, context: only.context, click: only.click, subject: only.subject };
+    const click = kind === "checks" ? "runCheck" : "reportOutcome";
+    return { ...row, click, subject: { ...nameOf(run), ...(due && { step: due.step }) } };
+  });
+}
+
+function neededFile(run: Summary, kind: Requirement["kind"], path: string, id: string): Row {
+  const example = exampleFor(kind);
+  const place = { root: run.root, path, line: null, column: null };
+  return {
+    id,
+    label: oneLine(baseName(path)),
+    description: oneLine(path),
+    tooltip: [oneLine(path, 400)],
+    icon: icon("file"),
+    context: "place",
+    click: "openPlace",
+    subject: { ...nameOf(run), place, ...(example !== undefined && { example }) },
+  };
 }
 
 function batchLabel(parallel: readonly (readonly string[])[], at: number | undefined): string {

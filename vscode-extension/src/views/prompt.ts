@@ -2,7 +2,7 @@
 
 import type { Evidence, Summary } from "../protocol";
 import { formatValue, oneLine } from "../sanitize";
-import { stepOf } from "./next";
+import { needsOf, stepOf } from "./next";
 
 /** Plain text. What stands in files is quoted as data, one line each. */
 export function prompt(run: Summary): string {
@@ -27,6 +27,10 @@ export function prompt(run: Summary): string {
     ...section(
       "Write",
       suggestion.produce.map((file) => oneLine(file.path, 400)),
+    ),
+    ...section(
+      `A report that says ${oneLine(suggestion.reports[0]?.outcomes[0] ?? "")} needs that`,
+      needsOf(suggestion).map(({ phrase }) => oneLine(phrase, 600)),
     ),
     ...section(
       "Not now",

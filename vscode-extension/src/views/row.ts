@@ -31,6 +31,8 @@ export interface Subject extends RunName {
   readonly question?: string;
   readonly option?: string;
   readonly step?: string;
+  /** Of a report. */
+  readonly outcome?: string;
   /** The phase that an override moves the run to. */
   readonly to?: string;
   readonly place?: Place;
@@ -54,7 +56,7 @@ export interface Row {
   readonly context?: string;
   readonly subject?: Subject;
   /** A command of ours, called with the subject, when the row is clicked. */
-  readonly click?: "openPlace" | "answerQuestion" | "loadMore" | "clearFilter";
+  readonly click?: "openPlace" | "answerQuestion" | "reportOutcome" | "runCheck" | "loadMore" | "clearFilter";
   /** The rows below it; a function for those that have to be requested. */
   readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
   /** What the rows that are requested are of; without it they may be others at any time. */

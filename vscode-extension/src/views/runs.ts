@@ -9,12 +9,14 @@ import {
   type Evaluation,
   type Gate,
   type Limit,
+  type LostRun,
   type Phase,
   type RunName,
   type Summary,
 } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
 import { isOver, missing, runsOf, type Root, type State } from "../store";
+import { inEditor } from "../words";
 import { planRows } from "./plan";
 import {
   BAD,
@@ -106,11 +108,34 @@ function noMatchRows(state: State, { filter, hidesFinished }: RunList): Row[] {
   ];
 }
 
+/** Runs that went because of what a file says now, above the others; a click opens that file. */
+const lostRows = (lost: readonly LostRun[]): Row[] =>
+  lost.map((run) => ({
+    id: `${keyOf(run)}\nlost`,
+    label: titleOf(run),
+    description: `no run any more: ${oneLine(run.because)}`,
+    tooltip: [
+      titleOf(run),
+      oneLine(run.path, 400),
+      `No run any more: ${oneLine(run.because, 400)}`,
+      "Click to open the file; once that is put back, the run is there again",
+    ],
+    icon: icon("warning", BAD),
+    context: "place",
+    click: "openPlace",
+    subject: { ...nameOf(run), place: { root: run.root, path: run.path, line: null, column: null } },
+  }));
+
 /** Top rows: the runs that go on, then those that are over in one row. Several roots get a row each. */
-export function runRows(state: State, fetch: FetchEvaluation, list: RunList = PLAIN_LIST): Row[] {
+export function runRows(
+  state: State,
+  fetch: FetchEvaluation,
+  list: RunList = PLAIN_LIST,
+  lost: readonly LostRun[] = [],
+): Row[] {
   const roots = [...state.roots.values()].filter((root) => root.counts.runs > 0);
-  if (roots.length === 0) return [];
-  const none = noMatchRows(state, list);
+  if (roots.length === 0) return lostRows(lost);
+  const none = [...lostRows(lost), ...noMatchRows(state, list)];
   if (roots.length === 1) return [...none, ...rootRows(roots[0]!, fetch, list)];
   const rows = roots.map((root) => ({
     id: root.root,
@@ -200,12 +225,16 @@ function runIcon(run: Summary): Icon {
 
 function runDescription(run: Summary): string {
   const progress = run.progress && run.progress.total > 0 ? `${run.progress.done}/${run.progress.total}` : "";
-  const phase = isOver(run) ? endOf(run) : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
+  const phase = whereOf(run);
   const { error } = run.findingCounts;
   const errors = error ? plural(error, "error") : "";
   const unknown = run.unknownMarks ? `${plural(run.unknownMarks, "mark")} unknown` : "";
   return [errors, progress, phase, unknown].filter(Boolean).join(" · ");
 }
+
+/** Where a run stands: in which phase, or how it ended. The phase that was last in one that is over is past. */
+export const whereOf = (run: Summary): string =>
+  isOver(run) ? endOf(run) : oneLine(run.phaseTitle || (run.currentPhase ?? ""), 60);
 
 /** How a run ended, and what became of it where the server says more than that. */
 function endOf(run: Summary): string {
@@ -357,7 +386,7 @@ function checkRow(run: Evaluation, check: Check, id: string): Row {
   return {
     id,
     label: `Check: ${oneLine(check.name, 80)}`,
-    description: `${check.result}: ${oneLine(check.reason)}`,
+    description: `${check.result}: ${oneLine(inEditor(check.reason))}`,
     tooltip: [oneLine(check.phrase, 400), ...measured],
     icon: CHECK[check.result],
     iconLabel: check.result,

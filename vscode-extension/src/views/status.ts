@@ -4,7 +4,7 @@ import type { Summary } from "../protocol";
 import { escapeLabel, oneLine } from "../sanitize";
 import { isOver, questionCount, runAt, runsOf, type State } from "../store";
 import { stepSentence } from "./next";
-import { titleOf } from "./runs";
+import { STATUS, titleOf, whereOf } from "./runs";
 import { waitingText } from "./waiting";
 
 /** `unusable`: the setting names a Python without a server; `looking`: folders were not looked at yet. */
@@ -32,7 +32,14 @@ interface Status {
   readonly tooltip: readonly string[];
   readonly colour: "plain" | "warning" | "error";
   readonly click:
-    "showNextStep" | "answerQuestion" | "restartServer" | "installServer" | "choosePython" | "showOutput" | "startRun";
+    | "openPage"
+    | "showNextStep"
+    | "answerQuestion"
+    | "restartServer"
+    | "installServer"
+    | "choosePython"
+    | "showOutput"
+    | "startRun";
 }
 
 /** `file` is the path of the active editor's file, with slashes; `folders` is how many folders are open. */
@@ -79,16 +86,17 @@ function runStatus(state: State, file: string | undefined, trusted: boolean): St
   const progress = run.progress && run.progress.total ? ` ${run.progress.done}/${run.progress.total}` : "";
   const bell = waiting ? `  $(bell-dot) ${waiting}` : "";
   const title = escapeLabel(titleOf(run), 30);
+  const where = whereOf(run) || STATUS[run.status].label;
   return {
-    text: `$(checklist) ${title}: ${escapeLabel(run.phaseTitle || (run.currentPhase ?? run.status), 30)}${progress}${bell}`,
+    text: `$(checklist) ${title}: ${escapeLabel(where, 30)}${progress}${bell}`,
     tooltip: [
-      `${titleOf(run)}: ${oneLine(run.phaseTitle || (run.currentPhase ?? run.status))}`,
-      stepSentence(run.suggestion),
+      `${titleOf(run)}: ${oneLine(where)}`,
+      isOver(run) ? oneLine(run.statusReason, 400) : stepSentence(run.suggestion),
       ...(waiting ? [`${waitingText(waiting)}; ${trusted ? "click to answer" : "not in Restricted Mode"}`] : []),
     ],
     // Of what another run waits for the bell is enough.
     colour: isAsked ? "warning" : "plain",
-    click: waiting ? "answerQuestion" : "showNextStep",
+    click: waiting ? "answerQuestion" : isOver(run) ? "openPage" : "showNextStep",
   };
 }
 

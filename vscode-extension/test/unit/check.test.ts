@@ -11,6 +11,7 @@ const editor = vi.hoisted(() => ({
   buttons: [] as (string | undefined)[],
   saved: 0,
   stops: false,
+  executed: [] as unknown[][],
 }));
 vi.mock("vscode", () => ({
   ProgressLocation: { Notification: 15 },
@@ -19,8 +20,12 @@ vi.mock("vscode", () => ({
     joinPath: (root: string, ...segments: string[]) => [root, ...segments].join("/"),
   },
   window: {
-    showWarningMessage: (message: string, options?: { detail: string }, ...buttons: { title: string }[]) => {
-      if (!options) return Promise.resolve(editor.messages.push(message));
+    showWarningMessage: (
+      message: string,
+      options: { detail: string } | string,
+      ...buttons: { title: string }[]
+    ): Promise<unknown> => {
+      if (typeof options === "string") return (editor.messages.push(message), Promise.resolve(options));
       editor.dialogs.push({ message, detail: options.detail });
       const pressed = editor.buttons.shift();
       return Promise.resolve(buttons.find(({ title }) => title === pressed));
@@ -36,6 +41,7 @@ vi.mock("vscode", () => ({
       return work({ report }, { isCancellationRequested: editor.stops });
     },
   },
+  commands: { executeCommand: (...all: unknown[]) => Promise.resolve(editor.executed.push(all)) },
   workspace: {
     saveAll: () => Promise.resolve((editor.saved += 1)),
     fs: { stat: () => Promise.resolve({}) },
@@ -74,7 +80,7 @@ function sessionWith(outcome: CheckOutcome | Error, questions: readonly TrustQue
 }
 
 beforeEach(() => {
-  const empty = { dialogs: [], messages: [], shown: [], opened: [], buttons: [] };
+  const empty = { dialogs: [], messages: [], shown: [], opened: [], buttons: [], executed: [] };
   Object.assign(editor, { ...empty, saved: 0, stops: false });
 });
 
@@ -107,10 +113,11 @@ test("a dialog that is left runs nothing", async () => {
   expect(requestWithProgress).not.toHaveBeenCalled();
 });
 
-test("of a check that failed the log is opened", async () => {
+test("of a check that failed the log is opened, and it can be run again from the message", async () => {
   const { session } = sessionWith({ ...passed, result: "failed", reason: "it ended with exit code 1" });
-  await runChecks(session, RUN);
+  await runChecks(session, { ...RUN, gate: "tests" });
   expect(editor.opened).toEqual([`${ROOT}/.phasekeeper/evidence/tests.log`]);
+  expect(editor.executed).toEqual([["phasekeeper.runCheck", { ...RUN, gate: "tests" }]]);
   expect(editor.messages).toEqual(["tests: failed, it ended with exit code 1"]);
 });
 

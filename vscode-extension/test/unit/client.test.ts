@@ -37,6 +37,11 @@ class Fake {
   listener: ((change: Changed) => void) | undefined;
   sent: string[] = [];
   disposed = 0;
+  /** As the protocol's client does: an error that is forced is a red message, whatever the options say. */
+  error(message: string, _data?: unknown, show?: unknown): void {
+    said.push(message);
+    if (show === "force") void showErrorMessage(message);
+  }
   constructor(
     readonly id: string,
     readonly name: string,
@@ -53,6 +58,14 @@ class Fake {
     if (method === "phasekeeper/changed") this.listener = listener;
   }
   async start(): Promise<void> {
+    try {
+      await this.begin();
+    } catch (error) {
+      this.error("couldn't create connection to server.", error, "force");
+      throw error;
+    }
+  }
+  private async begin(): Promise<void> {
     if (Fake.failsToStart) throw new Error(Fake.failsToStart);
     const running = await this.program();
     if (Fake.neverAnswers) await new Promise((_, reject) => running.on("exit", () => reject(new Error("it is gone"))));
@@ -70,7 +83,8 @@ class Fake {
 }
 
 const executed: unknown[][] = [];
-const showErrorMessage = vi.fn(() => Promise.resolve(undefined));
+const said: string[] = [];
+const showErrorMessage = vi.fn<(message: string) => Promise<undefined>>(() => Promise.resolve(undefined));
 vi.mock("vscode", () => ({
   workspace: { isTrusted: false, onDidChangeConfiguration: () => ({ dispose: () => undefined }) },
   window: { showErrorMessage },
@@ -109,6 +123,7 @@ beforeEach(() => {
   Fake.failsToStart = undefined;
   Fake.neverAnswers = false;
   Process.started = [];
+  said.length = 0;
   vi.clearAllMocks();
 });
 afterEach(() => vi.useRealTimers());
@@ -131,7 +146,7 @@ test("a workspace that is not trusted is told to the server as such", async () =
   await setUp().client.restart();
   expect(Fake.instances[0]!.options.initializationOptions).toEqual({
     trusted: false,
-    phasekeeper: { client: "vscode", decides: true, pages: true },
+    phasekeeper: { client: "vscode", decides: true, pages: true, claims: [] },
   });
 });
 
@@ -259,6 +274,30 @@ test("a start without an answer is told after a while, and a person can begin an
   await vi.advanceTimersByTimeAsync(60_000);
   expect(Process.started.length).toBe(2);
   expect(states.at(-1)).toBe("ready");
+});
+
+test("a restart while a start goes on is no failure: nothing red is shown or logged", async () => {
+  Fake.neverAnswers = true;
+  const { client, states } = setUp();
+  void client.restart();
+  await vi.advanceTimersByTimeAsync(100);
+  Fake.neverAnswers = false;
+  await client.restartByUser();
+  expect(states).toEqual(["ready"]);
+  expect(Fake.instances.length).toBe(2);
+  expect(showErrorMessage).not.toHaveBeenCalled();
+  expect(output.error).not.toHaveBeenCalled();
+  expect(said).toEqual([]);
+});
+
+test("a start that fails is said once nothing is tried any more, not each time", async () => {
+  Fake.failsToStart = "no such file";
+  const { client } = setUp();
+  await client.restart();
+  expect(said).toEqual(["couldn't create connection to server."]);
+  expect(showErrorMessage).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(showErrorMessage).toHaveBeenCalledOnce();
 });
 
 test("a restart of a server that runs lets it end by itself", async () => {

@@ -9,6 +9,7 @@ const editor = vi.hoisted(() => ({
   warnings: [] as string[],
   messages: [] as string[],
   pressed: undefined as string | undefined,
+  buttons: [] as string[],
 }));
 vi.mock("vscode", () => ({
   commands: {
@@ -17,7 +18,11 @@ vi.mock("vscode", () => ({
   },
   window: {
     showWarningMessage: (message: string) => (editor.warnings.push(message), Promise.resolve(editor.pressed)),
-    showErrorMessage: (message: string) => (editor.messages.push(message), Promise.resolve(undefined)),
+    showErrorMessage: (message: string, ...buttons: string[]) => (
+      editor.messages.push(message),
+      (editor.buttons = buttons),
+      Promise.resolve(buttons[0])
+    ),
     showInformationMessage: (message: string) => (editor.messages.push(message), Promise.resolve(undefined)),
   },
   workspace: {
@@ -33,7 +38,7 @@ const request = vi.fn(() => Promise.reject(new Error("the server is away")));
 const session = {
   store: { state: stateWith([summary({ questions: [question()] })]) },
   client: { request },
-  output: { error: vi.fn(), debug: vi.fn() },
+  output: { warn: vi.fn(), debug: vi.fn() },
 };
 registerCommands(session as never, {} as never);
 
@@ -73,11 +78,13 @@ test("from there the trust of the workspace is managed", async () => {
   expect(editor.executed).toEqual(["workbench.trust.manage"]);
 });
 
-test("with trust the server is asked, and what goes wrong is shown", async () => {
+test("with trust the server is asked, and what goes wrong is shown at its full length, with a way on", async () => {
   editor.trusted = true;
   await editor.commands.get("phasekeeper.answerQuestion")!();
   const decision = { root: ROOT, run: "tasks/late-fees", kind: "answer", question: "approval" };
   expect(request).toHaveBeenCalledWith("phasekeeper/prepareDecision", decision);
   expect(editor.warnings).toEqual([]);
   expect(editor.messages).toEqual(["the server is away"]);
+  expect(editor.buttons).toEqual(["Show Output"]);
+  await vi.waitFor(() => expect(editor.executed).toEqual(["phasekeeper.showOutput"]));
 });

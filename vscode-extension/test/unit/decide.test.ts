@@ -9,6 +9,7 @@ const editor = vi.hoisted(() => ({
   buttons: [] as (string | undefined)[],
   typed: [] as (string | undefined)[],
   isSaved: false,
+  executed: [] as unknown[][],
   picks: [] as string[][],
 }));
 type Button = string | { title: string };
@@ -25,7 +26,10 @@ vi.mock("vscode", () => ({
       return Promise.resolve(buttons.find((button) => titleOf(button) === pressed));
     },
     showInformationMessage: (message: string) => Promise.resolve(editor.messages.push(message)),
-    showErrorMessage: (message: string) => Promise.resolve(editor.messages.push(message)),
+    showErrorMessage: (message: string, ...buttons: string[]) => (
+      editor.messages.push(message),
+      Promise.resolve(buttons[0])
+    ),
     setStatusBarMessage: (message: string) => editor.messages.push(message),
     showQuickPick: (items: { label: string; description: string }[]) => {
       editor.picks = items.map(({ label, description }) => [label, description]);
@@ -33,6 +37,7 @@ vi.mock("vscode", () => ({
     },
     showInputBox: () => Promise.resolve(editor.typed.shift()),
   },
+  commands: { executeCommand: (...all: unknown[]) => Promise.resolve(editor.executed.push(all)) },
   workspace: { saveAll: () => Promise.resolve((editor.isSaved = true)) },
 }));
 
@@ -51,12 +56,15 @@ function sessionWith(answers: Readonly<Record<string, unknown>>, over: Parameter
     method in answers ? Promise.resolve(answers[method]) : Promise.reject(new Error(`refused: ${method}`)),
   );
   const state = stateWith([summary({ questions: [question()], ...over })]);
-  return { session: { store: { state }, client: { request }, output: { debug: () => undefined } } as never, request };
+  const output = { debug: () => undefined, warn: () => undefined };
+  return { session: { store: { state }, client: { request }, output } as never, request };
 }
 
 const answers = { "phasekeeper/prepareDecision": prepared, "phasekeeper/decide": {}, "phasekeeper/graph": graph() };
 
-beforeEach(() => Object.assign(editor, { dialogs: [], messages: [], buttons: [], typed: [], isSaved: false }));
+beforeEach(() =>
+  Object.assign(editor, { dialogs: [], messages: [], buttons: [], typed: [], executed: [], isSaved: false }),
+);
 
 test("the dialog of an option is the server's text, and the decision is about its revision", async () => {
   const { session, request } = sessionWith(answers);
@@ -159,7 +167,7 @@ test("files that are still not saved are named in the dialog", async () => {
   expect(editor.dialogs[0]!.detail).toMatch(/Not saved, and not counted here: tasks\/plan\.md$/);
 });
 
-test("a question that is closed meanwhile is not asked, and a refusal is shown", async () => {
+test("a question that is closed meanwhile is not asked, and a refusal is shown with a way on", async () => {
   const { session, request } = sessionWith({ "phasekeeper/prepareDecision": prepared });
   await answer(session, { ...RUN, question: "other" });
   expect(request).not.toHaveBeenCalledWith("phasekeeper/prepareDecision", expect.anything());
@@ -167,6 +175,7 @@ test("a question that is closed meanwhile is not asked, and a refusal is shown",
   editor.typed = ["yes"];
   await answer(session, {});
   expect(editor.messages).toEqual(["This question is not open any more.", "Not recorded: refused: phasekeeper/decide"]);
+  expect(editor.executed).toMatchObject([["phasekeeper.answerQuestion", { ...RUN, question: "approval" }]]);
 });
 
 test("where a question was answered meanwhile, it is said by whom and how in place of why nothing was recorded", async () => {
@@ -188,6 +197,7 @@ test("where a question was answered meanwhile, it is said by whom and how in pla
     "Not recorded: This question was answered meanwhile, by ann: approve (small enough)",
     "This question is not open any more.",
   ]);
+  expect(editor.executed).toEqual([["phasekeeper.openPage", RUN]]);
 });
 
 test("only a run that can be rolled back is offered to be, with its phase in words", async () => {

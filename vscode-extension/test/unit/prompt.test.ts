@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { prompt } from "../../src/views/prompt";
-import { suggestion, summary } from "./fixtures";
+import { reportable, suggestion, summary } from "./fixtures";
 
 test("a prompt is enough to go on with: step, reason, evidence, what to write, what not to do, how to report", () => {
   const text = prompt(
@@ -25,6 +25,17 @@ test("a prompt is enough to go on with: step, reason, evidence, what to write, w
     'phasekeeper report "tasks/late-fees" codegen OUTCOME',
   ])
     expect(text).toContain(part);
+});
+
+test("a prompt says what a report needs that is not there yet", () => {
+  const need = (phrase: string, met: boolean | null) => ({
+    ...{ kind: "files" as const, text: phrase, phrase, paths: [], met, outcomes: ["ok"] },
+  });
+  const brings = [need("these files exist: gates/pass-3.md", false), need("these files exist: a.py", true)];
+  const text = prompt(summary({ suggestion: suggestion({ reports: [reportable("quality", { brings })] }) }));
+  expect(text).toContain("A report that says ok needs that:\n- these files exist: gates/pass-3.md\n");
+  expect(text).not.toContain("a.py");
+  expect(prompt(summary())).not.toContain("needs that");
 });
 
 test("text of files is one quoted line and cannot end the quotation", () => {

@@ -26,6 +26,10 @@ interface FakeEditor {
   close: (document: FakeDocument) => void;
   asked: { prompt: string; value: string }[];
   errors: string[];
+  buttons: string[][];
+  /** What is pressed below an error; undefined while nobody does. */
+  way: string | undefined;
+  called: unknown[][];
   confirmed: string[];
   releases: boolean;
   typed: string | undefined;
@@ -34,6 +38,9 @@ interface FakeEditor {
   boxes: number;
   offered: Item[];
   chosen: (items: Item[]) => Item[];
+  /** The addresses of the tabs of the window. */
+  tabs: string[];
+  Tab: new (uri: string) => { uri: string };
 }
 const editor = vi.hoisted((): FakeEditor => ({
   documents: [],
@@ -44,6 +51,9 @@ const editor = vi.hoisted((): FakeEditor => ({
   close: () => undefined,
   asked: [],
   errors: [],
+  buttons: [],
+  way: undefined,
+  called: [],
   confirmed: [],
   releases: true,
   typed: "",
@@ -52,6 +62,10 @@ const editor = vi.hoisted((): FakeEditor => ({
   boxes: 0,
   offered: [],
   chosen: (items) => items.filter((item) => item.picked),
+  tabs: [],
+  Tab: class {
+    constructor(readonly uri: string) {}
+  },
 }));
 let opened = 0;
 vi.mock("vscode", () => ({
@@ -67,6 +81,11 @@ vi.mock("vscode", () => ({
       Promise.resolve(editor.typed)
     ),
     visibleTextEditors: [],
+    tabGroups: {
+      get all() {
+        return [{ tabs: editor.tabs.map((uri) => ({ input: new editor.Tab(uri) })) }];
+      },
+    },
     showTextDocument: (document: FakeDocument) => ((editor.shown = document), Promise.resolve(undefined)),
     showInformationMessage: (message: string) => {
       editor.messages.push(message);
@@ -77,7 +96,11 @@ vi.mock("vscode", () => ({
       editor.confirmed.push(`${text} ${options.detail}`);
       return Promise.resolve(editor.releases ? buttons[0] : undefined);
     },
-    showErrorMessage: (text: string) => Promise.resolve(void editor.errors.push(text)),
+    showErrorMessage: (text: string, ...buttons: string[]) => {
+      editor.errors.push(text);
+      editor.buttons.push(buttons);
+      return editor.way === "" ? new Promise(() => undefined) : Promise.resolve(editor.way);
+    },
     setStatusBarMessage: () => undefined,
   },
   EventEmitter: class {
@@ -85,6 +108,8 @@ vi.mock("vscode", () => ({
     fire = () => undefined;
   },
   Range: class {},
+  TabInputText: editor.Tab,
+  Uri: { parse: (uri: string) => uri },
   CodeLens: class {
     constructor(
       _range: unknown,
@@ -92,7 +117,12 @@ vi.mock("vscode", () => ({
     ) {}
   },
   commands: {
-    executeCommand: (name: string) => (editor.executed.push(name), Promise.resolve((editor.shown!.isClosed = true))),
+    executeCommand: (name: string, subject?: unknown) => {
+      editor.called.push([name, subject]);
+      if (!name.startsWith("workbench.")) return Promise.resolve();
+      editor.executed.push(name);
+      return Promise.resolve((editor.shown!.isClosed = true));
+    },
   },
   languages: {
     registerCodeLensProvider: (_: unknown, { provideCodeLenses }: { provideCodeLenses: FakeEditor["lenses"] }) =>
@@ -100,7 +130,9 @@ vi.mock("vscode", () => ({
   },
   workspace: {
     onDidCloseTextDocument: (heard: FakeEditor["close"]) => (editor.close = heard),
-    openTextDocument: ({ content }: { content: string }) => {
+    openTextDocument: (asked: { content: string } | string) => {
+      if (typeof asked === "string") return Promise.resolve(editor.documents.find(({ uri }) => uri === asked));
+      const { content } = asked;
       const uri = `untitled:${opened++}`;
       const document = { uri, isClosed: false, text: content, getText: () => document.text };
       editor.documents.push(document);
@@ -109,9 +141,14 @@ vi.mock("vscode", () => ({
   },
 }));
 
-const { release, report } = await import("../../src/commands/work");
+const { claim, release } = await import("../../src/commands/work");
+const { report } = await import("../../src/commands/report");
 const { giveUpDraft, handInDraft, registerDrafts } = await import("../../src/commands/draft");
-registerDrafts();
+const stored = new Map<string, unknown>();
+const workspaceState = {
+  get: <T>(key: string, other: T) => (stored.get(key) as T | undefined) ?? other,
+  update: (key: string, value: unknown) => Promise.resolve(void stored.set(key, value)),
+} as never;
 const reports = [reportable("4b", { outcomes: ["pass", "fail"], form: FORM })];
 const run = summary({ suggestion: suggestion({ reports }) });
 const plain = summary({ run: "tasks/plain" });
@@ -138,6 +175,8 @@ const session = {
   store: { state: stateWith([run, plain, work, carrying]) },
   client: { request },
   evaluations: { get: () => Promise.resolve(whole) },
+  output: { warn: () => undefined },
+  context: { workspaceState },
 } as never;
 const sent = () => request.mock.calls.filter(([method]) => method === "phasekeeper/report").map(([, params]) => params);
 
@@ -153,7 +192,9 @@ beforeEach(() => {
     boxes: 0,
     offered: [],
   });
-  Object.assign(editor, { executed: [], messages: [], asked: [] });
+  Object.assign(editor, { executed: [], messages: [], asked: [], buttons: [], way: undefined, called: [], tabs: [] });
+  stored.clear();
+  registerDrafts(workspaceState);
   editor.chosen = (items) => items.filter((item) => item.picked);
   whole = null;
   editor.filled = (text) => text.replace("<PASS or FAIL>", "PASS") + "\nRan the tests.\n";
@@ -181,10 +222,10 @@ test("a draft has a lens that hands it in, also once its message has gone, and i
   editor.pressed = undefined;
   const reported = report(session, { root: ROOT, run: run.run });
   const [handIn, giveUp] = await lenses();
-  expect([handIn!.title, giveUp!.title]).toEqual(["Report 4b", "Give Up"]);
+  expect([handIn!.title, giveUp!.title]).toEqual(["Report 4b", "Discard Report"]);
   expect([handIn!.command, giveUp!.command]).toEqual([`${PREFIX}handInDraft`, `${PREFIX}giveUpDraft`]);
-  handInDraft(handIn!.arguments[0]);
-  handInDraft(handIn!.arguments[0]);
+  void handInDraft(handIn!.arguments[0]);
+  void handInDraft(handIn!.arguments[0]);
   await reported;
   expect(sent()).toMatchObject([{ step: "4b", summary: editor.documents[0]!.text }]);
   expect(editor.executed).toEqual([REVERT]);
@@ -197,7 +238,7 @@ test("a report that was refused stays to be handed in again, and one after it wa
   const reported = report(session, { root: ROOT, run: run.run });
   await vi.waitFor(() => expect(editor.errors).toEqual(["Not recorded: it says PASS twice"]));
   expect(editor.executed).toEqual([]);
-  handInDraft((await lenses())[0]!.arguments[0]);
+  void handInDraft((await lenses())[0]!.arguments[0]);
   await reported;
   expect(editor.documents).toHaveLength(1);
   expect(sent()[1]).toMatchObject({ summary: editor.documents[0]!.text });
@@ -206,16 +247,94 @@ test("a report that was refused stays to be handed in again, and one after it wa
   expect(editor.documents).toHaveLength(2);
 });
 
-test("a draft that is given up reports nothing, and one that a person wrote in is not thrown away", async () => {
+test("a draft that is discarded reports nothing, and one that a person wrote in is asked about once", async () => {
   editor.pressed = undefined;
-  for (const close of [REVERT, "workbench.action.closeActiveEditor"]) {
-    editor.filled = (text) => (close === REVERT ? text : `${text}more`);
+  for (const more of ["", "more"]) {
+    editor.filled = (text) => text + more;
     const reported = report(session, { root: ROOT, run: run.run });
-    await giveUpDraft((await lenses())[1]!.arguments[0]);
+    const [, discard] = await lenses();
+    if (more) {
+      editor.releases = false;
+      await giveUpDraft(discard!.arguments[0]);
+      expect(editor.executed).toEqual([]);
+      expect(await lenses()).toHaveLength(2);
+      editor.releases = true;
+    }
+    await giveUpDraft(discard!.arguments[0]);
     await reported;
-    expect(editor.executed.splice(0)).toEqual([close]);
+    expect(editor.executed.splice(0)).toEqual([REVERT]);
   }
+  expect(editor.confirmed[0]).toMatch("Discard the report of 4b?");
   expect(sent()).toEqual([]);
+});
+
+test("a draft that is open in the next window has its lens, which makes the report with its text", async () => {
+  editor.pressed = undefined;
+  void report(session, { root: ROOT, run: run.run });
+  await lenses();
+  const [document] = editor.documents;
+  document!.text = "# Phase Quality Gate\n\nfilled";
+  editor.tabs = [document!.uri];
+  vi.resetModules();
+  const next = await import("../../src/commands/draft");
+  const { report: reportAnew } = await import("../../src/commands/report");
+  next.registerDrafts(workspaceState);
+  const [handIn] = await lenses();
+  expect(handIn!.title).toBe("Report 4b");
+  await next.handInDraft(handIn!.arguments[0]);
+  const [name, subject] = editor.called.at(-1)!;
+  expect(name).toBe("phasekeeper.reportOutcome");
+  request.mockClear();
+  await reportAnew(session, subject as never);
+  expect(sent()).toEqual([
+    { root: ROOT, run: run.run, step: "4b", outcome: "pass", summary: "# Phase Quality Gate\n\nfilled" },
+  ]);
+  expect(editor.documents).toHaveLength(1);
+  expect(stored.get("phasekeeper.drafts")).toEqual([]);
+});
+
+test("a report that is begun again in the next window goes on with the draft that is open", async () => {
+  editor.pressed = undefined;
+  void report(session, { root: ROOT, run: run.run });
+  await lenses();
+  editor.tabs = [editor.documents[0]!.uri];
+  vi.resetModules();
+  const next = await import("../../src/commands/draft");
+  const { report: reportAnew } = await import("../../src/commands/report");
+  next.registerDrafts(workspaceState);
+  editor.shown = undefined;
+  const reported = reportAnew(session, { root: ROOT, run: run.run });
+  await vi.waitFor(() => expect(editor.shown).toBe(editor.documents[0]));
+  await next.handInDraft({ draft: editor.documents[0]!.uri });
+  await reported;
+  expect(editor.documents).toHaveLength(1);
+  // An address may be another text's by then.
+  editor.tabs = [];
+  next.registerDrafts(workspaceState);
+  expect(editor.lenses(editor.documents[0]!)).toEqual([]);
+});
+
+test("a refusal of a text does not repeat the form that stands in its editor", async () => {
+  const why =
+    'it contradicts itself. Fill in "# Phase\\n\\n\\"x\\" | Task |" and hand it in with --report FILE, or as the summary';
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  request.mockImplementationOnce(() => Promise.reject(new Error(`nothing was recorded: ${why}`)));
+  const reported = report(session, { root: ROOT, run: run.run });
+  const said = "Not recorded: it contradicts itself. Change that in its text, and report again.";
+  await vi.waitFor(() => expect(editor.errors).toEqual([said]));
+  void handInDraft((await lenses())[0]!.arguments[0]);
+  await reported;
+});
+
+test("a task that is claimed is freed from the refusal, which names what is done here and no command", async () => {
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  const why = "x-02 is claimed by root; have a person give it back: `phasekeeper release tasks/work x-02`";
+  request.mockImplementationOnce(() => Promise.reject(new Error(why)));
+  editor.way = "Release Task…";
+  await report(session, { root: ROOT, run: work.run, task: "x-02" });
+  expect(editor.errors).toEqual(["Not recorded: x-02 is claimed by root; have a person give it back: “Release Task…”"]);
+  const released = ["phasekeeper.releaseTask", { root: ROOT, run: work.run, task: "x-02" }];
+  await vi.waitFor(() => expect(editor.called).toEqual([released]));
 });
 
 test("a draft that is closed reports nothing, and that is said", async () => {
@@ -234,7 +353,7 @@ test("a report that is begun again takes the draft over", async () => {
   await lenses();
   const second = report(session, { root: ROOT, run: run.run });
   await first;
-  handInDraft((await lenses())[0]!.arguments[0]);
+  void handInDraft((await lenses())[0]!.arguments[0]);
   await second;
   expect(editor.documents).toHaveLength(1);
   expect(sent()).toHaveLength(1);
@@ -257,13 +376,13 @@ test("data that is no JSON object is not sent, and stays to be mended", async ()
   const reported = report(session, { root: ROOT, run: carrying.run });
   await vi.waitFor(() => expect(editor.errors).toHaveLength(1));
   editor.documents[0]!.text = "{,}";
-  handInDraft((await lenses())[0]!.arguments[0]);
+  void handInDraft((await lenses())[0]!.arguments[0]);
   await vi.waitFor(() => expect(editor.errors).toHaveLength(2));
   expect(editor.errors[0]).toMatch("the data is no JSON object: it has to be an object, in braces");
   expect(editor.errors[1]).toMatch("the data is no JSON object: ");
   expect(sent()).toEqual([]);
   editor.documents[0]!.text = '{"files": []}';
-  handInDraft((await lenses())[0]!.arguments[0]);
+  void handInDraft((await lenses())[0]!.arguments[0]);
   await reported;
   expect(sent()).toMatchObject([{ data: { files: [] } }]);
   expect(editor.documents).toHaveLength(1);
@@ -274,6 +393,40 @@ test("a step without a form takes a sentence", async () => {
   await report(session, { root: ROOT, run: plain.run });
   expect(sent()).toEqual([{ root: ROOT, run: plain.run, step: "codegen", outcome: "ok", summary: "it works" }]);
   expect(editor.documents).toEqual([]);
+});
+
+test("a refusal is shown at its full length, with buttons for its files and for another try", async () => {
+  const paths = ["gates/pass-3.md", "docs/*.md", "there.md"];
+  const brings = [{ kind: "files" as const, text: "", phrase: "", paths, met: false, outcomes: ["ok"] }];
+  const needing = summary({ suggestion: suggestion({ reports: [reportable("codegen", { brings })] }) });
+  const why = `nothing was recorded: codegen ok needs that these files exist: gates/pass-3.md, docs/*.md; ${"x".repeat(500)}`;
+  const refuse = () => {
+    request.mockImplementationOnce(() => Promise.resolve(graph));
+    request.mockImplementationOnce(() => Promise.reject(new Error(why)));
+  };
+  refuse();
+  editor.way = "Open pass-3.md";
+  const refusing = { ...(session as object), store: { state: stateWith([needing]) } } as never;
+  await report(refusing, { root: ROOT, run: needing.run });
+  expect(editor.errors).toEqual([why.replace("nothing was", "Not")]);
+  expect(editor.buttons).toEqual([["Open pass-3.md", "Report Again…"]]);
+  const place = { root: ROOT, path: "gates/pass-3.md", line: null, column: null };
+  await vi.waitFor(() => expect(editor.called).toEqual([["phasekeeper.openPlace", { place, example: "" }]]));
+  refuse();
+  editor.way = "Report Again…";
+  await report(refusing, { root: ROOT, run: needing.run, task: "x-02" });
+  const again = { root: ROOT, run: needing.run, step: "codegen", tasks: ["x-02"] };
+  await vi.waitFor(() => expect(editor.called.at(-1)).toEqual(["phasekeeper.reportOutcome", again]));
+});
+
+test("a refusal does not stand beside the record that came after it", async () => {
+  editor.way = "";
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  request.mockImplementationOnce(() => Promise.reject(new Error("nothing was recorded: it is too late")));
+  await report(session, { root: ROOT, run: plain.run });
+  expect(editor.called).toEqual([]);
+  await report(session, { root: ROOT, run: plain.run });
+  expect(editor.called).toEqual([["notifications.hideToasts", undefined]]);
 });
 
 test("who reports a failure is asked what went wrong, and a sentence that was refused is offered again", async () => {
@@ -321,6 +474,18 @@ test("a report from the rows of tasks is about these", async () => {
   await report(session, { root: ROOT, run: work.run, task: "x-02", tasks: ["x-02", "x-03"] });
   expect(editor.offered).toEqual([]);
   expect(sent()).toMatchObject([{ tasks: ["x-02"] }, { tasks: ["x-02", "x-03"] }]);
+});
+
+test("a claim is kept with its token over a reload of the window, until it is given back", async () => {
+  const kept = { root: ROOT, run: work.run, task: "x-02", who: "ada", token: "1-secret" };
+  editor.typed = "ada";
+  for (let at = 0; at < 2; at++) {
+    request.mockImplementationOnce(() => Promise.resolve({ claim: kept } as never));
+    await claim(session, { root: ROOT, run: work.run, task: "x-02" });
+    expect(stored.get("phasekeeper.claims")).toEqual([kept]);
+  }
+  await release(session, { root: ROOT, run: work.run, task: "x-02" });
+  expect(stored.get("phasekeeper.claims")).toEqual([]);
 });
 
 test("somebody else's claim ends once a person has read whose it is, and not without", async () => {

@@ -288,6 +288,39 @@ test("what a report still needs is a row of the next step", async () => {
   ]);
 });
 
+test("a row of what a report still needs leads to what meets it", () => {
+  const need = (kind: "files" | "absent" | "changed" | "checks" | "holds", paths: string[]) => ({
+    ...{ kind, text: kind, phrase: kind, paths, met: false, outcomes: ["ok"] },
+  });
+  const brings = [
+    need("files", ["gates/pass-3.md"]),
+    need("absent", ["old.py"]),
+    need("changed", ["a.py", "src/b.py"]),
+    need("checks", []),
+    need("holds", []),
+    need("files", ["docs/*.md"]),
+  ];
+  const reports = [reportable("quality", { brings, instructions: "Write what was run." })];
+  const [step] = nextRows(stateWith([summary({ suggestion: suggestion({ reports }) })]));
+  const all = step!.children as readonly Row[];
+  const rows = all.filter(({ description }) => description === "ok needs it");
+  expect(rows.map(({ click, subject }) => [click, subject?.place?.path, subject?.example])).toEqual([
+    ["openPlace", "gates/pass-3.md", ""],
+    ["openPlace", "old.py", undefined],
+    [undefined, undefined, undefined],
+    ["runCheck", undefined, undefined],
+    ["reportOutcome", undefined, undefined],
+    ["reportOutcome", undefined, undefined],
+  ]);
+  expect(rows[4]!.subject).toEqual({ root: ROOT, run: "tasks/late-fees", step: "quality" });
+  const files = rows[2]!.children as readonly Row[];
+  expect(files.map(({ label, click }) => [label, click])).toEqual([
+    ["a.py", "openPlace"],
+    ["b.py", "openPlace"],
+  ]);
+  for (const row of [step!, rows[0]!]) expect(row.tooltip).toContain("Write what was run.");
+});
+
 test("a click on a next step opens the line of its first evidence", () => {
   const evidence = [{ path: "p.json", line: 3, column: 9, expression: "x", value: 1 }];
   const [node] = nextRows(stateWith([summary({ suggestion: suggestion({ evidence }) })]));
@@ -420,6 +453,14 @@ test("the status bar shows the run of the active file, and turns to warning when
     click: "answerQuestion",
   });
   expect(status(stateWith([summary()]), undefined)).toMatchObject({ colour: "plain", click: "showNextStep" });
+});
+
+test("of a run that is over the status bar says how it ended, not the phase that was last", () => {
+  const over = summary({ run: "a", title: "First", status: "complete", progress: { done: 3, total: 3 } });
+  const item = statusOf(stateWith([over, summary({ run: "b" })]), `${ROOT}/a/plan.md`, 1, true);
+  expect(item.text).toBe("$(checklist) First: complete 3/3");
+  expect(item.tooltip[0]).toBe("First: complete");
+  expect(item.click).toBe("openPage");
 });
 
 test.each<[ServerState, string, string]>([

@@ -248,9 +248,9 @@ export const scenarios = {
     await page.screenshot({ path: picture("the-text-of-a-report") });
     await workbench.lens("Report 4b").click();
     await workbench.toast("Not recorded").waitFor();
-    await workbench.lens("Give Up").click();
+    await workbench.lens("Discard Report").click();
     await page.locator(".tab", { hasText: "Untitled" }).waitFor({ state: "hidden" });
-    await workbench.lens("Give Up").waitFor({ state: "hidden" });
+    await workbench.lens("Discard Report").waitFor({ state: "hidden" });
   },
 
   "a run whose review has no code is rolled back to where it is consistent": async ({ workbench, page }) => {

@@ -24,6 +24,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "phasekeeper/board": {},
     "phasekeeper/recent": {},
     "phasekeeper/run": {"run": RUN},
+    "phasekeeper/lost": {"run": RUN, "workflow": "artifact-pipeline"},
     "phasekeeper/history": {"run": RUN},
     "phasekeeper/graph": {"run": RUN},
     "phasekeeper/report": {"run": RUN, "step": "plan_review", "outcome": "ok"},

@@ -352,6 +352,35 @@ def test_a_task_is_claimed_and_released(root):
     run_with(work)
 
 
+def test_a_claim_stays_the_editors_over_its_connections_where_it_keeps_what_it_was_answered(root):
+    plan(root)
+    here = {"root": str(root), "run": ".orchestrator/tasks/shop", "task": "02"}
+    kept: list[Any] = []
+
+    async def claim(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        kept.append((await client.request("phasekeeper/claim", {**here, "who": "ada"}))["claim"])
+
+    async def go_on(client: Client) -> None:
+        own = {**OURS["phasekeeper"], "claims": [*kept, {"root": 1}, None]}
+        await client.initialize(root, **{**OURS, "phasekeeper": own})
+        await client.ready(root)
+        again = await client.request("phasekeeper/claim", {**here, "who": "ada"})
+        assert again["claim"]["token"] == kept[0]["token"]
+        assert (await client.request("phasekeeper/release", here))["recorded"] == "shop-02 is released"
+
+    async def without(client: Client) -> None:
+        await client.initialize(root, **OURS)
+        await client.ready(root)
+        assert "confirm" in await client.request("phasekeeper/release", here)
+
+    run_with(claim)
+    assert kept[0] | {"token": ""} == {**here, "task": "shop-02", "who": "ada", "token": ""}
+    run_with(without)
+    run_with(go_on)
+
+
 def test_a_claim_that_another_made_is_released_by_a_person_on_a_terminal(root):
     plan(root)
     apply.claim(Workspace(root), ".orchestrator/tasks/shop", "02", "ada", 60)
