@@ -25,6 +25,7 @@ from ...workspace.definitions import UnknownWorkflow
 from ...workspace.roots import UsageError
 from ...workspace.workspace import Workspace
 from ..session.connection import Connection
+from ..session.editor_claims import OwnClaim
 from ..session.payloads import summary
 from ..session.transport import RequestFailed
 from ..view.root_view import RootView
@@ -105,14 +106,13 @@ async def claim(connection: Connection, view: RootView, params: Parameters) -> A
     view.run_on_disk(run)
     workspace = Workspace(view.root)
     name, _ = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
-    holder, held = connection.claims.get((view.root, run, name), ("", ""))
+    holder, held = connection.claims.get((view.root, run, name), OwnClaim("", ""))
     held = held if holder == who else ""
     claimed, token = await connection.engine.write(
         view.root, run, apply.claim, workspace, run, name, who, CLAIM_S, held
     )
-    connection.claims[view.root, run, claimed.task] = who, token
     recorded = f"{claimed.task} is claimed by {who} until {claimed.until}"
-    kept = {"root": str(view.root), "run": run, "task": claimed.task, "who": who, "token": token}
+    kept = connection.claims.add(view.root, run, claimed.task, OwnClaim(who, token))
     return _receipt(recorded, await _reread(connection, view, run)) | {"claim": kept}
 
 
@@ -128,7 +128,7 @@ async def release(connection: Connection, view: RootView, params: Parameters) ->
     name, claimed = await asyncio.to_thread(apply.claimed_task, workspace, run, task)
     lines = [plain(line, DIALOG) for line in release_lines(claimed)] if claimed else []
     is_confirmed = connection.may_decide and bool(lines) and params.get("confirmed") == lines
-    _, token = connection.claims.get((view.root, run, name), ("", ""))
+    _, token = connection.claims.get((view.root, run, name), OwnClaim("", ""))
     try:
         name, was_claimed = await connection.engine.write(
             view.root, run, apply.release, workspace, run, name, None if is_confirmed else token

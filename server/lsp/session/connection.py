@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
@@ -32,6 +32,7 @@ from ..view.root_view import RootView, annotate_all
 from ..view.shared_root import SharedRoot, Spelling
 from ..view.unsaved_evaluator import UnsavedEvaluator
 from .change_feed import ChangeFeed
+from .editor_claims import EditorClaims
 from .folders import OpenFolders, ScanProgress
 from .publisher import Publisher
 from .shared_roots import shared_root
@@ -40,8 +41,6 @@ from .transport import DroppingWriter, LspProtocol, LspServer, RequestFailed, ne
 ROOT_WAIT_S = 30.0
 """So long a request waits for the first look at its root."""
 _CLIENT_POLL_S = 1.0
-_CLAIM = ("root", "run", "task", "who", "token")
-_MOST_CLAIMS = 500
 _log = logging.getLogger(__name__)
 
 
@@ -61,9 +60,7 @@ class Connection:
         self.channel = "editor"
         self.trusted = self.may_decide = False
         self.program = ""
-        self.claims: dict[tuple[Path, str, str], tuple[str, str]] = {}
-        """(root, run, task) -> who claimed it in this editor, and the token. An editor that keeps what it is
-        answered brings them to its next connection."""
+        self.claims = EditorClaims()
         self._unsubscribe: dict[Path, Callable[[], None]] = {}
         self._reopening: set[str | Path] = set()
         self._openings: set[asyncio.Task[Any]] = set()
@@ -137,7 +134,7 @@ class Connection:
         self._feed.reads_pages = own.get("pages") is True
         self.channel = "vscode" if own.get("client") == "vscode" else "editor"
         self.may_decide = self.trusted and own.get("client") == "vscode" and own.get("decides") is True
-        self.claims |= dict(_claims_in(own.get("claims")))
+        self.claims.restore(own.get("claims"))
         self.documents.encoding = lsp.PositionEncodingKind(self.server.workspace.position_encoding)
 
         if params.process_id is not None and (has_ended := process_end_probe(params.process_id)):
@@ -421,8 +418,7 @@ class Connection:
         """Carry out a command in the name of the person at the editor. Raises as `apply.act` does."""
         person = await asyncio.to_thread(actor, root)
         command = command._replace(actor=person, channel=self.channel, program=self.program)
-        tokens = [token for key, (_, token) in self.claims.items() if key[:2] == (root, run)]
-        held = HeldClaims(tokens)
+        held = HeldClaims(self.claims.of_run(root, run))
         done = await self.engine.act(root, run, command, signed=signed, revision=revision, claims=held)
         return done.evaluation
 
@@ -451,12 +447,3 @@ class Connection:
                 return None
             self._workflows[key] = workflow
         return self._workflows[key]
-
-
-def _claims_in(kept: Any) -> Iterator[tuple[tuple[Path, str, str], tuple[str, str]]]:
-    """The claims that an editor has kept, in the form of `Connection.claims`, without what is of another form."""
-    for each in kept[:_MOST_CLAIMS] if isinstance(kept, list) else ():
-        fields = [each.get(name) for name in _CLAIM] if isinstance(each, dict) else [None]
-        if all(isinstance(field, str) for field in fields):
-            root, run, task, who, token = map(str, fields)
-            yield (Path(root), run, task), (who, token)
