@@ -11,16 +11,17 @@ from typing import Any
 
 from ..definition.model import DEFAULT_OUTCOMES, Action, Phase, Rule, Workflow
 from ..definition.names import PROPOSED
+from ..definition.origins import answers_read
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
 from ..findings import NO_DATA, Evidence, Finding, Fix
-from ..journal.journal import EMPTY_RECORD, Record
+from ..journal.journal import Record, answers_to, raised_stop
 from ..result.values import GateState
 from ..states import QuestionKind, RecordKind, RunStatus, SuggestionKind
 from .basis import end_phrase
 from .brings import artifact_words
 from .current_phase import CurrentPhase, current_phase, phase_place, ways_back
-from .facts import RunFacts, answers_to, make_finding
+from .facts import RunFacts, make_finding
 from .gates import blocking_gate, contradicting_gate, gate_states, unmet_criteria
 from .lost_work import lost_work_reason
 
@@ -33,6 +34,7 @@ class Decision:
     are its evidence, with `evidence` beside them. `undelivered` is the first earlier phase that has not
     delivered what it produces (the design's G). `skipped` are the phases that are passed over on the way,
     `withheld` questions about what is not there. `is_held`: the phase is done, and no report mends the rest.
+    `override_to` is the phase at which an override takes up what a person stopped.
     """
 
     status: RunStatus
@@ -55,6 +57,7 @@ class Decision:
     undelivered: str | None = None
     findings: tuple[Finding, ...] = ()
     is_held: bool = False
+    override_to: str | None = None
 
 
 # A person's answer in words holds until one of these is recorded.
@@ -252,11 +255,9 @@ class _Procedure:
         """Follow the first rule that holds; with none the phase goes on, and `because` may say why."""
         if self.undelivered:
             self.report_undelivered(self.undelivered)
-        newest = self.facts.records[-1] if self.facts.records else EMPTY_RECORD
-        is_raised = newest["kind"] == RecordKind.ANSWER and str(newest["question"]).startswith("raised:")
-        if is_raised and newest["option"] == "stop":
-            why = f"a person stopped the run: {newest['why'] or 'no reason was given'}"
-            return Decision(RunStatus.BLOCKED, SuggestionKind.STOP, why)
+        if answer := raised_stop(self.facts.records):
+            why = f"a person stopped the run: {answer['why'] or 'no reason was given'}"
+            return Decision(RunStatus.BLOCKED, SuggestionKind.STOP, why, override_to=self.phase.id)
         for rule in self.workflow.rules_of(self.phase.id):
             decision = self.follow(rule) if self.facts.holds(rule.where, rule.when) else None
             if decision is not None:
@@ -333,7 +334,8 @@ class _Procedure:
             if why := lost_work_reason(self.facts):
                 return self.hold(draft, why)
         kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
-        return replace(draft, status=status, kind=kind)
+        way_on = self.phase.id if rule.when and answers_read(rule.when) else None
+        return replace(draft, status=status, kind=kind, override_to=way_on)
 
     def go_back(self, phase: str, draft: Decision) -> Decision:
         """Back to a phase that owes what it produces."""
@@ -418,16 +420,15 @@ class _Procedure:
         """True if a question has an answer that holds: nothing was reported in its scope since."""
         question = self.workflow.questions[question_id]
         outcome = Outcome("") if question.scope is None else self.facts.context.value(question.scope)
-        if outcome.error is not None:
-            return False
         facts, scope = self.facts, str(outcome.value)
-        newest = facts.newest_answer(question)
-        if newest is None or not facts.holds_for(newest, question):
+        newest = facts.newest_answer(question) if outcome.error is None else None
+        # Where a file is to be signed it decides; one that nobody signed asks.
+        if newest is None or newest["option"] == PROPOSED or facts.proposed_decisions(question):
             return False
-        if newest["option"] == PROPOSED or facts.proposed_decisions(question):
-            # The file that was signed decides; one that nobody signed asks.
+        if not facts.holds_for(newest, question):
             return False
-        later = facts.context.records.since(answers_to(question, scope), {"kind": RecordKind.REPORT.value})
+        pattern, reports = answers_to(question.id, scope, question.answers), {"kind": RecordKind.REPORT}
+        later = facts.context.records.since(pattern, reports)
         stages = {stage["id"] for stage in facts.snapshot.plan_facts.stages}
         return not any(scope not in stages or entry["stage"] == scope for entry in later)
 

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..definition.model import Question, Workflow
-from ..definition.names import PROPOSED
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.functions import as_text
 from ..expressions.language import Expression, Template
 from ..expressions.queries import Index
 from ..findings import NO_DATA, Finding, Fix, Problem, Span, finding
-from ..journal.journal import EMPTY_RECORD, Record, files_answered, substance_now
+from ..journal.journal import EMPTY_RECORD, Record, answers_to, files_answered, substance_now
 from ..plans.model import Plan
 from ..snapshot.read_log import ArtifactState
 from ..snapshot.snapshot import WHOLE_PLAN, RecordOrigin, Snapshot, files_named_by, task_files
@@ -332,11 +331,16 @@ class RunFacts:
     def newest_answer(self, question: Question) -> Record | None:
         """The newest answer to a question in its present scope, however old what it was about.
 
+        One that stopped the run counts until a person overrides: then the run goes on, and may ask anew.
         Raises UnknownFact when the scope has no value.
         """
         scope = str(self.context.value(question.scope).value_or_raise()) if question.scope else ""
-        answers = self.context.records.pick(answers_to(question, scope))
-        return answers[-1] if answers else None
+        pattern = answers_to(question.id, scope, question.answers)
+        answers, overrides = self.context.records.pick(pattern), {"kind": RecordKind.OVERRIDE.value}
+        if not answers:
+            return None
+        is_stop = (question.id, answers[-1]["option"]) in self.workflow.stop_answers
+        return None if is_stop and self.context.records.since(pattern, overrides) else answers[-1]
 
     def proposed_decisions(self, question: Question) -> list[ArtifactState]:
         """The files that a question asks a person to sign: decisions that no person is known to have made."""
@@ -438,12 +442,3 @@ def _require(value: str | None, why_not: str) -> str:
     if value is None:
         raise UnknownFact(why_not)
     return value
-
-
-def answers_to(question: Question, scope: str) -> dict[str, Any]:
-    """The pattern of a question's answers; an option that it does not have answers nothing."""
-    signed = (PROPOSED,) if question.decides else ()
-    return {
-        "kind": RecordKind.ANSWER.value, "question": question.id, "scope": scope,
-        "option": [*question.options, *signed],
-    }  # fmt: skip

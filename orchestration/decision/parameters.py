@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 from ..definition.artifact_kinds import KINDS
 from ..definition.inputs import Parameter
 from ..definition.model import Workflow
-from ..definition.ratchets import SHORT, Ratchet, ratchet_of
 from ..definition.root_config import PATH as CONFIGURATION
 from ..definition.root_config import Config, read_config
+from ..definition.state_changes import SHORT, Ratchet, ratchet_of
 from ..expressions.context import Context, UnknownFact
 from ..findings import NO_DATA, Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline

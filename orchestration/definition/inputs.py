@@ -11,7 +11,6 @@ from typing import Any
 from ..expressions.language import Expression, Template
 from ..journal.report_forms import ReportForm
 from .artifact_kinds import KINDS_AND_DIALECTS
-from .ratchets import RATCHET, RATCHETS, Ratchet
 from .reader import DefinitionPlace
 from .shapes import (
     ALTERNATIVES,
@@ -31,7 +30,7 @@ from .shapes import (
     struct,
     word,
 )
-from .state_changes import PERMITS, PERMITS_ABOUT, StateChange, changes_of
+from .state_changes import PERMITS, PERMITS_ABOUT, RATCHET, RATCHETS, Ratchet, StateChange, changes_of
 
 _ARTIFACTS = list_of(id_of("artifact"))
 # A gap of a form that no other text holds, of more than one word: `<true or false>`. `<number>` may be code.

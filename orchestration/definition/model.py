@@ -6,7 +6,7 @@ what may stand there and what it means. The other fields tell where something st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from ..journal.lines import HOMES
 from ..journal.report_forms import ReportForm
 from ..plans.dialects import DIALECTS
 from ..plans.model import Dialect
+from ..states import RunStatus
 from ..vfs.places import RunPlace, unit_place
 from .inputs import (
     Artifact,
@@ -32,8 +33,8 @@ from .inputs import (
     Step,
     Thresholds,
 )
-from .origins import ValueOrigins
-from .ratchets import Ratchet
+from .names import PROPOSED
+from .origins import ValueOrigins, answers_read
 from .reader import DefinitionPlace, LocatedText
 from .shapes import (
     BOOL,
@@ -52,7 +53,7 @@ from .shapes import (
     struct,
     word,
 )  # fmt: skip
-from .state_changes import StateChange
+from .state_changes import Ratchet, StateChange
 
 DEFAULT_OUTCOMES = ("ok", "error")
 _WRITES = map_of(cel(name="effects"))
@@ -132,6 +133,11 @@ class Question:
         cel("list"), "ids of the plan's stages that an answer takes as they are; its record keeps their sizes"
     )
     history: Expression | None = key(cel("list"), "the records that led here")
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What an answer's record may say: an option, or that the file was signed which it asks about."""
+        return (*self.options, *((PROPOSED,) if self.decides else ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +285,13 @@ class Workflow:
         return frozenset(parameters | {".".join(path) for path in read if path[0] == "state"})
 
     @cached_property
+    def stop_answers(self) -> frozenset[tuple[str, str]]:
+        """(question, option) of the answers by which rules leave a run failed or blocked."""
+        ended = (RunStatus.FAILED, RunStatus.BLOCKED)
+        guards = (rule.when for _, rule in self.all_rules() if rule.stop in ended and rule.when)
+        return frozenset().union(*map(answers_read, guards))
+
+    @cached_property
     def configured_gates(self) -> frozenset[str]:
         """The gates that there are, or are not, by what parameters say alone."""
         heads = {g.id: {path[0] for path in self.paths_behind(g.when)} for g in self.gates.values() if g.when}
@@ -376,27 +389,6 @@ class Workflow:
 
     def order(self, phase: str) -> int:
         return self.phases[phase].order
-
-
-def edges(workflow: Workflow) -> dict[str, set[str]]:
-    """phase -> the phases its rules may lead to."""
-    return {
-        name: {target for rule in workflow.rules_of(name) for target in targets_of(workflow, name, rule)}
-        for name in workflow.phases
-    }
-
-
-def targets_of(workflow: Workflow, phase: str, rule: Rule) -> Collection[str]:
-    """The phases that a rule may lead to from a phase; a template leads to any phase it may stand for."""
-    if rule.to is None:
-        return ()
-    if rule.to.expressions:
-        return {phase} if rule.to.source == "{phase}" else workflow.phases
-    if rule.to.source != "next":
-        return {rule.to.source} & workflow.phases.keys()
-    later = [p for p in workflow.phases.values() if p.order > workflow.order(phase) and not p.detour]
-    stops = next((i for i, p in enumerate(later) if p.skip is None), len(later))
-    return [p.id for p in later[: stops + 1]]
 
 
 MODELS: dict[str, type] = {

@@ -6,10 +6,12 @@ Told from the definition alone, once: for most expressions that is their basis a
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from itertools import product
 from typing import NamedTuple
 
 from ..expressions.language import Expression, Language
 from ..expressions.sources import Sources
+from ..expressions.syntax import Kind, walk
 from ..journal.journal import DECISIONS
 from ..states import Basis, RecordKind
 
@@ -104,6 +106,13 @@ class ValueOrigins:
         if name in self.written:
             return _REPORTED._replace(written=(name,))
         return _RECORDED if name == "state" or name in self.artifacts else _NOTHING
+
+
+def answers_read(guard: Expression) -> frozenset[tuple[str, str]]:
+    """(question, option) of each answer that a guard may compare with: its questions with its texts."""
+    questions = {path[1] for path in guard.paths if path[0] == "answers" and path[1:]}
+    texts = {str(node.value) for node in walk(guard.tree) if node.kind is Kind.LITERAL} if questions else ()
+    return frozenset(product(questions, texts))
 
 
 def _of_kind(kind: str) -> Origins:

@@ -20,6 +20,7 @@ from ..expressions.language import Expression
 from ..findings import Evidence
 from ..journal.journal import EMPTY_RECORD
 from ..plans.schedule import TaskBoard
+from ..result.phrases import shell_word
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -171,6 +172,9 @@ class _Assembler:
             if why:
                 status, kind, reason = RunStatus.BLOCKED, SuggestionKind.WAIT, why
                 waiting_for = f"person: {why}"
+        if decision.override_to:
+            words = map(shell_word, (self.snapshot.run or ".", "--to", decision.override_to))
+            reason += f"; `phasekeeper override {' '.join(words)}` takes it up again"
         target = self.workflow.phases.get(decision.to or decision.phase or "")
         next_phase = target.id if kind.is_work and target and decision.to else None
         guards = decision.guards
@@ -190,6 +194,7 @@ class _Assembler:
             allowed=allowed,
             forbidden=self._forbidden(allowed),
             waiting_for=waiting_for,
+            override_to=decision.override_to,
         )
         if not kind.is_work:
             return suggestion, status

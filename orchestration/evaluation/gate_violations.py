@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..decision.decision import outcomes_of, step_of
 from ..decision.facts import RunFacts, make_finding
 from ..decision.lost_work import marking_steps
-from ..definition.model import edges
+from ..definition.phase_edges import edges
 from ..findings import Finding, Severity, Span
 from ..journal.journal import record_lines
 from ..journal.lines import JOURNAL

@@ -8,7 +8,7 @@ torn and ignored. What a fork costs is decided here too: branches that contradic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..findings import Problem, Severity, Span
@@ -287,6 +287,19 @@ def read_claims(log: str | bytes, now: str) -> tuple[Claim, ...]:
 def changed_substance(before: str, after: str) -> str:
     """What a record says in `about` of a substance that its own effects changed."""
     return f"{before}>{after}"
+
+
+def answers_to(question: str, scope: str, options: Iterable[str]) -> dict[str, Any]:
+    """The pattern of the answers to a question that choose one of these options."""
+    answer = RecordKind.ANSWER.value
+    return {"kind": answer, "question": question, "scope": scope, "option": [*options]}
+
+
+def raised_stop(records: Sequence[Record]) -> Record | None:
+    """The newest record, where it is the answer to a raised question that stops the run."""
+    newest = records[-1] if records else None
+    is_stop = newest is not None and (newest["kind"], newest["option"]) == (RecordKind.ANSWER, "stop")
+    return newest if newest and is_stop and str(newest["question"]).startswith("raised:") else None
 
 
 def files_answered(answer: Record, records: Sequence[Record], revising: Collection[str]) -> dict[str, str]:

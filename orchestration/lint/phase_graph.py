@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..definition.model import Workflow, edges, targets_of
+from ..definition.model import Workflow
+from ..definition.phase_edges import edges, targets_of
 from ..expressions.language import Expression
 from ..expressions.syntax import Kind, walk
 from ..findings import Severity

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..definition.model import Phase, Rule, Workflow, edges
+from ..definition.model import Phase, Rule, Workflow
+from ..definition.phase_edges import edges
 from ..result.values import Evaluation
 from ..sanitize import mermaid
 from ..states import PhaseStatus, RunStatus

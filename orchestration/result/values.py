@@ -138,6 +138,7 @@ class Suggestion:
 
     `waiting_for` is "person: what" or "job: what". `parallel` are batches of `tasks`: those of one batch
     may run at the same time, the batches follow each other. `reports` begins with the step itself.
+    `override_to` is the phase at which a person's override takes up a run that a person has stopped.
     """
 
     kind: SuggestionKind
@@ -153,6 +154,7 @@ class Suggestion:
     parallel: tuple[tuple[str, ...], ...] = ()
     reports: tuple[Reportable, ...] = ()
     waiting_for: str | None = None
+    override_to: str | None = None
 
     @property
     def phrase(self) -> str:

@@ -9,7 +9,7 @@ from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from ..definition.artifact_kinds import KINDS
-from ..definition.ratchets import Ratchet
+from ..definition.state_changes import Ratchet
 from ..evidence.check_state import CheckState
 from ..evidence.source_files import findings_at_sources
 from ..findings import NO_DATA, Finding, Problem, Severity, SourceProblem, Span, finding

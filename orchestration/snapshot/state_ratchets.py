@@ -19,7 +19,7 @@ from typing import Any
 
 from ..definition.inputs import StateFile
 from ..definition.model import Workflow
-from ..definition.ratchets import Ratchet, fits, is_same_value, parts_of, ratchet_of
+from ..definition.state_changes import Ratchet, fits, is_same_value, parts_of, ratchet_of
 from ..findings import Problem, Span
 from ..formats.json_text import clean, fold_dotted, lay_under, read_json
 from ..journal.baseline import read_baseline

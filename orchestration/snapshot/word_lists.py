@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from ..definition.ratchets import normal_word, normal_words, parts_of
+from ..definition.state_changes import normal_word, normal_words, parts_of
 from ..findings import Problem, Span
 from ..suggestions import did_you_mean, misspelling
 from .read_log import ArtifactState

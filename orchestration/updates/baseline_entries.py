@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition.ratchets import is_same_value
+from ..definition.state_changes import is_same_value
 from ..evaluation.trace import EvaluationTrace
 from ..journal.baseline import MOST_VALUES
 from ..journal.journal import Record

@@ -14,8 +14,9 @@ from ..decision.gates import gate_against_repeating
 from ..decision.lost_work import approved_sizes
 from ..decision.pending_reports import is_due, reportable_steps
 from ..decision.task_turns import TaskTurns
-from ..definition.model import Phase, Question, Workflow, edges
+from ..definition.model import Phase, Question, Workflow
 from ..definition.names import PROPOSED
+from ..definition.phase_edges import edges
 from ..evaluation.named_parts import InvalidCommand, guess, phase_named, stage_named, task_named
 from ..evaluation.questions import question_state
 from ..evaluation.trace import CommandRefused, EvaluationTrace, check_action

@@ -25,6 +25,8 @@ _TOOLS = {
     "override": "request_decision with `override_to`",
     "start": 'report with step="start"',
 }
+_DECIDES = {"answer": "question", "override": "override_to"}
+"""Commands about a run, and a question of it or a phase: what that is to the tool."""
 _COMMAND = re.compile(r"`phasekeeper ([a-z]+)([^`\n]*)`")
 _ARGUMENTS = {
     "--data": "data",
@@ -50,18 +52,19 @@ def plain_tools(text: str, limit: int) -> str:
 
 
 def _tool(command: re.Match[str]) -> str:
-    if command[1] == "answer" and (call := _decision(command[2])):
+    if command[1] in _DECIDES and (call := _decision(command[2], _DECIDES[command[1]])):
         return call
     return _TOOLS.get(command[1]) or f"{command[0]} (typed by a person)"
 
 
-def _decision(words: str) -> str:
-    """The call that asks a person the question that a command answers; "" where it names none."""
+def _decision(words: str, argument: str) -> str:
+    """The call that asks a person what a command decides, the run and then the question or phase; "" where it
+    names none."""
     try:
-        run, question = shlex.split(words)[:2]
+        run, what, *_ = (word for word in shlex.split(words) if not word.startswith("-"))
     except ValueError:
         return ""
-    return f"request_decision(run={_as_text(run)}, question={_as_text(question)})"
+    return f"request_decision(run={_as_text(run)}, {argument}={_as_text(what)})"
 
 
 def _argument(option: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from phasekeeper.orchestration.definition.model import edges
+from phasekeeper.orchestration.definition.phase_edges import edges
 
 from tests.orchestration.definitions import BODY, errors, faults, sound, text, where
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phasekeeper.orchestration.definition.compiler import compile_definition
 from phasekeeper.orchestration.definition.model import Workflow
-from phasekeeper.orchestration.definition.ratchets import Ratchet
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow, Source, load_definition
+from phasekeeper.orchestration.definition.state_changes import Ratchet
 from phasekeeper.orchestration.journal.baseline import read_baseline
 from phasekeeper.orchestration.journal.journal import record
 from phasekeeper.orchestration.snapshot.run_files import read_run
