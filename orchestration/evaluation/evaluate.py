@@ -20,7 +20,7 @@ from ..expressions.language import Expression
 from ..findings import Evidence
 from ..journal.journal import EMPTY_RECORD
 from ..plans.schedule import TaskBoard
-from ..result.phrases import shell_word
+from ..result.phrases import shell_word, with_run
 from ..result.values import (
     CriterionState,
     DefinitionRef,
@@ -173,8 +173,8 @@ class _Assembler:
                 status, kind, reason = RunStatus.BLOCKED, SuggestionKind.WAIT, why
                 waiting_for = f"person: {why}"
         if decision.override_to:
-            words = map(shell_word, (self.snapshot.run or ".", "--to", decision.override_to))
-            reason += f"; `phasekeeper override {' '.join(words)}` takes it up again"
+            way = shell_word(decision.override_to)
+            reason += f"; `phasekeeper override RUN --to {way}` takes it up again"
         target = self.workflow.phases.get(decision.to or decision.phase or "")
         next_phase = target.id if kind.is_work and target and decision.to else None
         guards = decision.guards
@@ -189,7 +189,7 @@ class _Assembler:
             kind=kind,
             suggested_next=decision.action if kind is SuggestionKind.ACT else next_phase,
             action=decision.action,
-            reason=reason,
+            reason=with_run(reason, self.snapshot.run or "."),
             evidence=(*self.evidence.of(*guards), *decision.evidence),
             allowed=allowed,
             forbidden=self._forbidden(allowed),

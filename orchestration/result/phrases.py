@@ -110,6 +110,12 @@ def shell_word(word: str) -> str:
     return f"'{escaped}'"
 
 
+def with_run(text: str, run: str) -> str:
+    """A definition's text with the run's name in each command that says RUN: "`phasekeeper adopt RUN`"."""
+    own = shell_word(run)
+    return re.sub(r"(?<=`phasekeeper )([a-z-]+) RUN\b", lambda command: f"{command[1]} {own}", text)
+
+
 # Of a list in evidence, so many items are shown, texts among them with so many characters.
 _MOST_ITEMS = 5
 _LONGEST_TEXT = 80

@@ -119,10 +119,12 @@ async def _dialog(access: CallAccess, arguments: RequestDecision) -> DecisionDia
 async def _named_question(access: CallAccess, run: Evaluation, name: str) -> QuestionState:
     """The question that is named, the only open one where none is. One that is named may also be an approval
     of what has changed since, which nobody is asked. Raises ToolRefused."""
-    questions = [question for question in run.questions if name in ("", question.id)]
-    if name and not questions:
+    questions, unasked = [question for question in run.questions if name in ("", question.id)], ""
+    if not questions:
         named = await access.ask(run, lambda trace: (*answerable(trace), *offered_questions(trace)))
         questions = [question for question in named if question.id == name]
+        names = ", ".join(plain(each.id, 80) for each in named[:4])
+        unasked = f"; what a person may decide unasked, by its name: {names}" if names else ""
     if len(questions) == 1:
         return questions[0]
     names = ", ".join(plain(question.id, 80) for question in run.questions[:10])
@@ -130,7 +132,7 @@ async def _named_question(access: CallAccess, run: Evaluation, name: str) -> Que
         raise ToolRefused(f"name the question: open are {names}")
     raise ToolRefused(
         "nothing is asked in this run now: next_step says what is to be done, "
-        "and escalations with `ask` puts a question of yours to a person"
+        f"and escalations with `ask` puts a question of yours to a person{unasked}"
     )
 
 

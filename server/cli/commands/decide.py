@@ -47,12 +47,16 @@ def _ask_choice(options: Namespace, run: SelectedRun) -> Command:
 
     The reason is asked for too, and put into the options.
     """
-    questions = {question.id: question for question in answerable(run.look())}
+    trace = run.look()
+    questions = {question.id: question for question in answerable(trace)}
     if options.question is not None:
-        questions = {id_: each for id_, each in questions.items() if id_ == options.question}
+        # By its name one may be answered, too, that nobody is asked.
+        named = (*offered_questions(trace), *questions.values())
+        questions = {each.id: each for each in named if each.id == options.question}
     if not questions:
+        offered = "".join(f"; unasked {each.id} may be answered" for each in offered_questions(trace))
         raise UsageError(
-            f"nothing of that kind is asked in {run.name or '.'}; `phasekeeper questions` lists all"
+            f"nothing of that kind is asked in {run.name or '.'}{offered}; `phasekeeper questions` lists all"
         )
     require_terminal()
     evaluation = run.evaluate_from_root()

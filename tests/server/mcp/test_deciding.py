@@ -201,6 +201,51 @@ async def test_a_gate_is_overridden_by_the_person_alone(root: Path, era: str) ->
     assert [(e["kind"], e["next"], e["channel"]) for e in entries] == [("override", "codegen", "mcp")]
 
 
+@eras
+@async_test
+async def test_a_person_takes_up_again_what_a_person_stopped(root: Path, era: str) -> None:
+    loop(root)
+    person = Person(decision="stop", reason="too dear")
+    async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
+        stopped = await call(client, "request_decision")
+        reason = stopped["suggestion"]["reason"]
+        assert reason.startswith("a person stopped the loop; request_decision(")
+        assert f'(run="{RUN}", override_to="plan") takes it up again' in reason
+        state = root / RUN / "loop.state.json"
+        assert json.loads(state.read_text())["status"] == "failed"
+        person.content = {"decision": "override", "reason": "there is money again"}
+        again = await call(client, "request_decision", run=RUN, override_to="plan")
+        assert [each["id"] for each in again["questions"]] == [QUESTION]
+        assert json.loads(state.read_text())["status"] == "running"
+
+
+@async_test
+async def test_a_decision_that_nobody_is_asked_is_named(root: Path) -> None:
+    folder = root / ".phasekeeper/sessions/S"
+    folder.mkdir(parents=True)
+    finalize = {"command": {"module": "A.Steps.Finalize"}, "result": {"status": "error"}}
+    session = {"id": "S", "type": "ContextComponentsDesignSessions", "status": "active"}
+    (root / "docs").mkdir()
+    for name in ("c.md", "review.md"):
+        (root / "docs" / name).write_text("# It\n")
+    children = [
+        {"id": "c", "type": "ComponentDesignSessions", "status": "complete",
+         "state": {"artifact_path": "docs/c.md"}},
+        {"id": "r", "type": "ComponentDesignReviewSessions", "status": "complete",
+         "state": {"artifact_path": "docs/review.md"}},
+    ]  # fmt: skip
+    session |= {"child_sessions": children, "interactions": [finalize]}
+    (folder / "session.json").write_text(json.dumps(session))
+    person = Person(decision="close", reason="there is no remote")
+    async with rig() as r, r.client(root, elicitation_callback=person) as client:
+        step = await call(client, "next_step")
+        assert 'request_decision(run=".phasekeeper/sessions/S", question="finalize")' in str(step)
+        said = await refusal(client, "request_decision")
+        assert said.endswith("what a person may decide unasked, by its name: finalize")
+        closed = await call(client, "request_decision", question="finalize")
+        assert closed["status"] == "complete"
+
+
 @async_test
 async def test_no_argument_of_the_call_is_shown_and_file_text_is_shown_safely(root: Path) -> None:
     task(root, "T1", title="\x1b[2Jerased\u202e", ok=False)
