@@ -383,7 +383,8 @@ def start_run(
     if not _NAME.match(name):
         raise UsageError(f"{name!r} is no name for a run: letters, digits, '.', '_' and '-', at most 100")
     if workflow.new is None:
-        raise UsageError(f"{workflow.name} does not say how a run of it begins (`new:` in its definition)")
+        how = "a report of the run that it is part of makes it, or whoever writes its files"
+        raise UsageError(f"no run of {workflow.name} is started by name (no `new:` in its definition): {how}")
     run = workflow.new.folder.replace("{name}", name)
     # With our own folder in it, it may be what an interrupted start left; that is known under the lock.
     if (names := workspace.files.list(run)) and FOLDER not in names:

@@ -384,7 +384,7 @@ def test_a_name_that_is_no_name_of_a_folder_is_refused(root: Path, name: str) ->
 
 def test_a_workflow_that_does_not_say_how_it_begins_starts_nothing(root: Path) -> None:
     workspace = Workspace(root)
-    with pytest.raises(UsageError, match="does not say how a run of it begins"):
+    with pytest.raises(UsageError, match="is started by name"):
         apply.start_run(workspace, workspace.library.workflow("planned"), "x", "", "ann")
 
 
