@@ -92,10 +92,9 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
         at_hand = (evaluation.current_phase, suggestion.suggested_next)
         why = reasons.get(name, None if name in (*gate.allowed, *at_hand) else reasons.get("*"))
         if why is not None:
-            return Permission(name, False, why, gate.id)
-    if suggestion.kind is SuggestionKind.ESCALATE:
-        how = f" ({evaluation.answer_command})" if evaluation.answer_command else ""
-        return Permission(name, False, f"a person decides first{how}: {suggestion.reason}")
+            return Permission(name, False, _person_first(evaluation) or why, gate.id)
+    if why := _person_first(evaluation):
+        return Permission(name, False, why)
     if action is not None and name not in workflow.phases:
         if trace.facts.context.holds(action.when):
             return Permission(name, True, "its precondition holds")
@@ -113,6 +112,14 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
         jump = f"a report of {evaluation.current_phase} may lead there (`--next {name}`)"
         return Permission(name, False, f"phases are not skipped, but {jump}")
     return Permission(name, False, "phases are not skipped")
+
+
+def _person_first(evaluation: Evaluation) -> str:
+    """That nothing is done before a person decides; "" where the run does not wait for that."""
+    if evaluation.suggestion.kind is not SuggestionKind.ESCALATE:
+        return ""
+    how = f" ({evaluation.answer_command})" if evaluation.answer_command else ""
+    return f"a person decides first{how}: {evaluation.suggestion.reason}"
 
 
 def may_jump(workflow: Workflow) -> bool:
