@@ -200,7 +200,7 @@ def test_the_examples_are_all_definitions_that_are_tested() -> None:
 
 
 WRITTEN = "# Tides\n"
-UNWRITTEN = "draft has not delivered text (missing); roll back to it, or run review again"
+UNWRITTEN = "draft has not delivered text (missing); roll back to it"
 UNREVIEWED = "review is missing (articles/tides/review.json)"
 UNACCEPTED = "published is recorded, but gate accepted of review is failed"
 

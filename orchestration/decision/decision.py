@@ -221,13 +221,12 @@ class _Procedure:
         return replace(draft, questions=tuple(split[False]), withheld=tuple(split[True]))
 
     def report_undelivered(self, phase: str) -> None:
-        """Report that the recorded phase is ahead, with both ways to mend it (seed 002, section 7)."""
+        """Report that the recorded phase is ahead, and the one to go back to (seed 002, section 7); its other
+        way, the recorded phase again, would bring nothing of what an earlier one owes."""
         missing = ", ".join(f"{name} is {self.facts.artifact(name).state}" for name in self.missing(phase))
-        owed, current = [self.facts.artifact(name).path for name in self.missing(phase)], self.phase.id
-        # An end is no work that could be done again.
-        again = {} if self.phase.terminal else {current: f"run {current} again"}
-        because = f"the phase is {current}, but {phase} has not delivered: {missing}"
-        self.report_ahead(because, {**again, phase: f"roll back to {phase}"}, owed)
+        owed = [self.facts.artifact(name).path for name in self.missing(phase)]
+        because = f"the phase is {self.phase.id}, but {phase} has not delivered: {missing}"
+        self.report_ahead(because, {phase: f"roll back to {phase}"}, owed)
 
     def report_ahead(self, message: str, phases: Mapping[str, str], owed: Sequence[str] = ()) -> None:
         """Report that the recorded phase is ahead; `phases` are those to go back to, with their titles."""
@@ -339,7 +338,7 @@ class _Procedure:
 
     def go_back(self, phase: str, draft: Decision) -> Decision:
         """Back to a phase that owes what it produces."""
-        reason = f"{self._owes(phase)}; roll back to it, or run {self.phase.id} again"
+        reason = f"{self._owes(phase)}; roll back to it"
         draft = replace(draft, status=RunStatus.ACTIVE, kind=SuggestionKind.REGRESS, rule=None)
         return replace(draft, reason=reason, to=phase)
 
