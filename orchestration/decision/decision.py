@@ -126,11 +126,9 @@ def _wait_for_escalation(decision: Decision, facts: RunFacts) -> Decision:
     if not raised or ended_without_completing(decision) or decision.kind is SuggestionKind.NONE:
         return decision
     asked = str(raised[0]["message"] or raised[0]["why"])
-    held = replace(
-        decision, status=RunStatus.WAITING_HUMAN, kind=SuggestionKind.ESCALATE, to=None, action=None
-    )
     reason = asked if raised[0]["outcome"] == RecordKind.REFUSED else f"an agent asks a person: {asked}"
-    return replace(held, reason=reason, waiting_for=f"person: {asked}")
+    held = {"status": RunStatus.WAITING_HUMAN, "kind": SuggestionKind.ESCALATE, "to": None, "action": None}
+    return replace(decision, **held, reason=reason, waiting_for=f"person: {asked}")
 
 
 def ended_without_completing(decision: Decision) -> bool:
@@ -315,6 +313,8 @@ class _Procedure:
             draft = replace(draft, action=self.action(rule))
         if target.order == self.phase.order:
             return self.stay(draft)
+        if draft.questions and "person" in target.agents:
+            draft = self.ask(draft.questions[0], draft)
         return replace(draft, kind=SuggestionKind.ADVANCE if ahead else SuggestionKind.REGRESS, to=target.id)
 
     def stop(self, rule: Rule, draft: Decision) -> Decision:

@@ -215,14 +215,15 @@ class _Assembler:
         """True if a report of the step moves the run on.
 
         One of an end does not, nor one of a phase that is done and held back from the end, nor one of a phase
-        whose work are actions while none of them is next.
+        whose work are actions while none of them is next, nor what a person ends, who is asked.
         """
         phase, decision = self.workflow.phases.get(step), self.decision
         if phase is None:
             return True
         is_of_actions = any(rule.act and not rule.to for rule in phase.rules)
         is_held = decision.is_held and step == decision.phase
-        return not (phase.terminal or is_held or (is_of_actions and decision.action is None))
+        is_asked = "person" in phase.agents and decision.status is RunStatus.WAITING_HUMAN
+        return not (phase.terminal or is_held or is_asked or (is_of_actions and decision.action is None))
 
     def _tasks_of(self, step: str) -> Sequence[str]:
         """The tasks that a report of a step may be of now: those at hand, where the step hands tasks out."""

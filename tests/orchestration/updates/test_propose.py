@@ -373,7 +373,8 @@ def test_what_a_person_stopped_is_not_done_again() -> None:
         texts, proposed(texts, Command("answer", question="raised:7", option="stop", why="not worth it"))
     )
     said = "the run is blocked: a person stopped the run: not worth it"
-    assert refused(stopped, Command("redo", "one")) == said
+    way_on = "`phasekeeper override t --to one` takes it up again"
+    assert refused(stopped, Command("redo", "one")) == f"{said}; {way_on}"
 
 
 def test_a_redo_mends_a_phase_that_is_unknown_and_no_file_that_is_broken() -> None:
