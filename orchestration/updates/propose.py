@@ -9,6 +9,8 @@ are passed over on the way are recorded where that happens, each with its effect
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +20,7 @@ from ..decision.brings import artifact_words
 from ..decision.task_turns import TaskTurns
 from ..evaluation.evaluate import evaluate_traced
 from ..evaluation.trace import EvaluationTrace
-from ..findings import Edit, Severity
+from ..findings import Edit, Finding, Severity
 from ..formats.json_text import read_json
 from ..journal.branches import FAILURES
 from ..journal.journal import EMPTY_RECORD, Journal, Proofs, Record, Verify, changed_substance
@@ -253,6 +255,8 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
         error = next((each for each in errors if (each.code, each.message) not in known), None)
         why = f"{error.path}: {error.message}" if error else new.status_reason
         raise CommandRefused(f"nothing was written, because the run would be invalid: {why}")
+    if command.kind == "report":
+        _refuse_unknown_words(old, new)
     phase = after.facts.workflow.phases.get(step)
     claims = command.kind == "report" and phase and command.outcome == phase.outcomes[0] not in FAILURES
     stays = decision.phase == step and decision.kind is SuggestionKind.STAY and decision.rule is None
@@ -267,6 +271,21 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
         if unsigned:
             hint = f"no person signed it: `phasekeeper approve {run}` is a person's to run"
         raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; {hint}")
+
+
+def _refuse_unknown_words(before: Evaluation, after: Evaluation) -> None:
+    """Raise CommandRefused for a report that writes a word which nobody knows: the run could not end then."""
+    places = Counter(map(_without_index, before.findings))
+    for found in after.findings:
+        place = _without_index(found)
+        if found.code == "unknown-word" and not places[place]:
+            raise CommandRefused(f"nothing was recorded, for {found.path} would say: {found.message}")
+        places[place] -= 1
+
+
+def _without_index(found: Finding) -> tuple[str, str, str]:
+    """A finding wherever in a list it stands: elements before it may come and go."""
+    return found.code, found.path, re.sub(r"(?<=\.)\d+(?=\.)", "[]", found.message)
 
 
 def _report_data(command: Command) -> dict[str, Any]:

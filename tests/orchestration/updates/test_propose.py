@@ -761,6 +761,18 @@ def test_an_effect_of_what_cannot_be_told_is_refused() -> None:
 # ---- what would spoil the run, and what is claimed ---------------------------------------------
 
 
+def test_a_report_that_writes_a_word_which_nobody_knows_is_refused_with_the_known_ones() -> None:
+    of = workflow(DEFINITION.replace("iteration: 0}}", "iteration: 0}, words: {'list[].rank': [S0, S1]}}"))
+    old = {"list": [{"rank": "odd"}]}
+    more = {"stateUpdates": {"list": [{"rank": "S1"}, {"rank": "odd"}, {"rank": "S9"}]}}
+    said = refused(files(old), report(outcome="error", data=more), of)
+    known = "which is no known word; known: S0, S1"
+    assert said == f'nothing was recorded, for t/state.json would say: list.2.rank is "S9", {known}'
+    # What stood there before is nobody's fault who moves it.
+    more["stateUpdates"]["list"].pop()
+    assert proposed(files(old), report(outcome="error", data=more), of).records
+
+
 def test_what_would_make_the_run_invalid_is_refused_with_what_is_wrong() -> None:
     said = refused(files(), report(outcome="error", data={"stateUpdates": {"phase": "nowhere"}}))
     assert said.startswith(
