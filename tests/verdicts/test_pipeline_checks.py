@@ -26,7 +26,7 @@ def piped(result: CheckResult, *, report: bool = False, config: str = ASKED) -> 
 
 def test_a_check_that_passed_needs_no_report() -> None:
     run = piped(CheckResult.PASSED)
-    assert run.standing == "active advance accept"
+    assert run.standing == "waiting_human advance accept"
     gate = next(each for each in run.evaluation.gates if each.id == "tests")
     assert (gate.status, gate.basis) == ("passed", Basis.MEASURED)
     assert "artifact-missing" not in run.codes()
@@ -100,6 +100,6 @@ def test_nobody_is_asked_to_write_a_report_that_checks_take_the_place_of(result:
 
 def test_without_the_parameter_the_report_is_what_counts() -> None:
     run = piped(CheckResult.FAILED, report=True, config=NOT_ASKED)
-    assert run.standing == "active advance accept"
+    assert run.standing == "waiting_human advance accept"
     assert "tests-contradictory" not in run.codes()
     assert piped(CheckResult.PASSED, config=NOT_ASKED).standing == "active stay test"

@@ -48,7 +48,7 @@ HINTS = {"task-unreadable", "test-task-missing"}
 @pytest.mark.parametrize("adoption", ["ask", "auto"])
 def test_a_finished_plan_of_before_is_closed_by_one_decision(adoption: str) -> None:
     run = plan_run("xx", "xx", adoption=adoption)
-    assert "phasekeeper adopt RUN --complete" in run.evaluation.suggestion.reason
+    assert "`phasekeeper adopt tasks/f --complete`" in run.evaluation.suggestion.reason
     if adoption == "ask":
         (said,) = run.messages("approval-missing")
         assert "phasekeeper adopt RUN --complete" in said

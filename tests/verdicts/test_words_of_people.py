@@ -154,7 +154,7 @@ def test_the_end_of_a_design_claims_no_more_than_was_reported() -> None:
 @pytest.mark.parametrize("status", ["warning", "error"])
 def test_a_person_closes_a_design_that_no_repository_takes(status: str) -> None:
     run = design(result={"status": status})
-    assert "phasekeeper answer RUN finalize close" in run.evaluation.suggestion.reason
+    assert "`phasekeeper answer .phasekeeper/sessions/s finalize close`" in run.evaluation.suggestion.reason
     run.answer("finalize", "close")
     assert run.evaluation.status is RunStatus.COMPLETE
     assert "a person closed the session" in run.evaluation.status_reason
