@@ -38,7 +38,7 @@ from .tool_names import as_tools, plain_tools
 _DATA, _DATA_TEXT, _EXAMPLE, _TASK_TEXT = 900, 500, 900, 900
 _FORM = 1_800
 """Characters of a report's form that an answer has room for: one is shown whole, or named as left out."""
-_REPORTS, _BATCHES, _ERRORS, _FIXES = 3, 4, 3, 2
+_REPORTS, _BATCHES, _FINDINGS, _FIXES = 3, 4, 3, 2
 _REQUIREMENTS, _LEFT_OUT, _INSTRUCTIONS = 6, 40, 600
 _AWAITING = (RunStatus.WAITING_HUMAN, RunStatus.BLOCKED)
 FORM_IS = "its summary is, with every outcome, the text of the report, filled in"
@@ -76,7 +76,7 @@ _GATES = _CHECKS = 4
 _SHUT = {"action": 60, "because": partial(plain_tools, limit=100)}
 _CLAIMS, _FORBIDDEN = 4, 8
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
-_ERROR = {"code": 0, "path": 160, "message": partial(plain_tools, limit=200)}
+_FINDING = {"severity": 0, "code": 0, "path": 160, "message": partial(plain_tools, limit=200)}
 
 
 def next_step(
@@ -421,21 +421,24 @@ def _restrictions(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 
 
 def _because(builder: AnswerBuilder, evaluation: Evaluation) -> None:
-    """The errors in the run's files, the evidence of the step, and the notes of the workflow."""
-    errors = [f for f in evaluation.findings if f.severity is Severity.ERROR and not f.overridden]
-    if errors:
+    """The errors in the run's files, then the warnings, and the evidence of the step."""
+    standing = [found for found in evaluation.findings if not found.overridden]
+    errors = [found for found in standing if found.severity is Severity.ERROR]
+    told = [*errors, *(found for found in standing if found.severity is Severity.WARNING)][:_FINDINGS]
+    if told:
         shown = [
-            excerpt(found, _ERROR) | {"line": found.span.line + 1 if found.span else None}
-            for found in errors[:_ERRORS]
+            excerpt(found, _FINDING) | {"line": found.span.line + 1 if found.span else None} for found in told
         ]
-        lines = [f"error at {e['path']}:{e['line'] or 1}: {quote(e['message'], 200)}" for e in shown]
-        ways = [fix for found in errors[:_ERRORS] for fix in found.fixes if fix.command][:_FIXES]
+        lines = [
+            f"{e['severity']} at {e['path']}:{e['line'] or 1}: {quote(e['message'], 200)}" for e in shown
+        ]
+        ways = [fix for found in told for fix in found.fixes if fix.command][:_FIXES]
         words = (plain(shlex.join(("phasekeeper", *fix.command)), 300) for fix in ways)
         more = len(errors) - len(shown)
         builder.put("findings", shown, *lines)
         for fix, call in zip(ways, words, strict=True):
             builder.caution(f"to mend it ({quote(fix.title, 60)}) a person types: {call}")
-        if more:
+        if more > 0:
             builder.caution(
                 f"and {more} more errors; status and check_gate go on, this run's resource has all"
             )

@@ -437,3 +437,11 @@ async def test_a_run_that_waits_for_other_runs_names_their_next_steps_first(tmp_
         assert second.startswith("it goes on when")
         child = await call(client, "next_step", run="lending-reminders")
         assert not [line for line in child["words"] if "runs need" in line]
+
+
+@async_test
+async def test_a_warning_of_the_files_stands_with_the_next_step_too(root: Path) -> None:
+    loop(root, workQueue=[], gates={"spelling": {"status": "failed", "blocking": False}})
+    async with rig() as r, r.client(root) as client:
+        (found,) = (await call(client, "next_step"))["findings"]
+    assert (found["severity"], found["code"]) == ("warning", "gate-failing")
