@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from ..findings import Finding
 from ..journal.branches import FAILURES
 from ..journal.journal import Record
+from ..journal.report_files import PendingReport
 from ..snapshot.read_log import Asked, Question
-from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot
+from ..snapshot.snapshot import RecordOrigin, Snapshot
 
 
 class FoldStep(NamedTuple):

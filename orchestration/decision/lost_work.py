@@ -12,8 +12,9 @@ from itertools import islice
 from ..definition.model import Workflow
 from ..findings import NO_DATA, Finding, finding
 from ..journal.journal import Record
+from ..journal.report_files import PendingReport
 from ..plans.model import MarkStatus, Plan, PlanEdit, Task
-from ..snapshot.snapshot import MOST_FINDINGS, PendingReport, Snapshot
+from ..snapshot.snapshot import MOST_FINDINGS, Snapshot
 from ..states import QuestionKind, RecordKind
 from ..suggestions import misspelling
 from .facts import RunFacts, make_finding

@@ -19,11 +19,11 @@ from ..expressions.values import MOST_STEPS
 from ..findings import Finding
 from ..journal.branches import FAILURES
 from ..journal.journal import Record, record
-from ..journal.report_files import ReportFile, is_filled_in
+from ..journal.report_files import PendingReport, ReportFile, is_filled_in
 from ..plans.schedule import resolve
 from ..snapshot.proof import is_committed
 from ..snapshot.run_files import stamp_record
-from ..snapshot.snapshot import PendingReport, RecordOrigin, Snapshot
+from ..snapshot.snapshot import RecordOrigin, Snapshot
 from ..states import RecordKind, RunStatus, SuggestionKind
 from ..suggestions import did_you_mean
 from ..vfs.files import natural
@@ -380,7 +380,7 @@ class _Judge:
             kind=RecordKind.REPORT.value, phase=phase, outcome=report.outcome, tasks=tasks,
             iteration=report.iteration, task=tasks[0] if len(tasks) == 1 else "", stage=report.stage,
             message=report.message, manual_criteria=list(report.manual_criteria), path=entry.path,
-            about=report.digest,
+            about=report.digest, written=entry.written,
         ), self.snapshot.plan)  # fmt: skip
 
 

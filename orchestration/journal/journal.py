@@ -55,6 +55,7 @@ FIELDS: Mapping[str, tuple[object, str]] = {
     "ignored": ([], "what a report wanted to write and may not, with the reasons"),
     "held": ([], "values that may not be loosened, as they were then, where they differ from before"),
     "path": ("", "the report's file"),
+    "written": ("", "when that was written, where its record came later"),
     "given": ("", "of a report: the digest of the data that it came with"),
     "check": ("", "in a verified record: the check"),
     "numbers": ([], "in a verified record: the numbers that guards saw of the check, by name"),

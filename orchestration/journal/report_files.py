@@ -12,7 +12,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ..findings import Problem, Span
 from ..markdown import document as markdown
@@ -54,6 +56,22 @@ class ReportFile:
     span: Span
     fields: Mapping[str, str]
     digest: str
+
+
+class PendingReport(NamedTuple):
+    """A report file that no journal record holds yet."""
+
+    path: str
+    mtime_ns: int
+    report: ReportFile
+
+    @property
+    def written(self) -> str:
+        """When the file was written last, ISO 8601 in UTC; "" for a time that no calendar has."""
+        try:
+            return datetime.fromtimestamp(self.mtime_ns // 10**9, UTC).isoformat()
+        except (OverflowError, ValueError, OSError):
+            return ""
 
 
 def read_report(text: str, forms: Sequence[ReportForm]) -> tuple[ReportFile | None, tuple[Problem, ...]]:

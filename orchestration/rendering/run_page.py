@@ -71,9 +71,7 @@ def run_page(trace: EvaluationTrace, texts: PageTexts, now: datetime, command: C
         "decisions": [_decision(trace, question, texts, now, command) for question in questions],
         "moreDecisions": len(evaluation.questions) - len(questions),
         "board": _board(evaluation),
-        "timeline": timeline(
-            _all_records(facts), _all_origins(facts), texts.now, _by_task(trace), facts.snapshot.pending
-        ),
+        "timeline": timeline(_all_records(facts), _all_origins(facts), texts.now, _by_task(trace)),
         "graph": run_graph(facts.workflow, evaluation),
     }
 

@@ -7,13 +7,12 @@ attempt changed is told from the digests that its record holds, and from the tex
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from difflib import unified_diff
 from itertools import islice
 from typing import Any, NamedTuple
 
 from ..journal.journal import FAILURES, Record, files_of
-from ..snapshot.snapshot import PendingReport, RecordOrigin
+from ..snapshot.snapshot import RecordOrigin
 from ..states import RecordKind
 
 MOST_ENTRIES = 200
@@ -60,15 +59,13 @@ def timeline(
     origins: Mapping[int, RecordOrigin],
     texts: Mapping[str, str],
     by_task: Collection[str] = (),
-    pending: Sequence[PendingReport] = (),
 ) -> dict[str, Any]:
     """JSON of the newest records, the newest first, with `earlier`, the number of those left out.
 
     `origins` has the place of each record by its id(); `texts` those of `compared_paths`, as far as they
-    can be read; `by_task` are the phases that hand out tasks. Report files that no journal holds have the
-    time of their last write. Lines are one-based.
+    can be read; `by_task` are the phases that hand out tasks. A report that somebody wrote as a file has the
+    time of that. Lines are one-based.
     """
-    written = {each.path: each.mtime_ns for each in pending}
     before_of = _attempts_before(records, by_task)
     compared = {id(after) for _, after in _compared_attempts(records, before_of)}
     entries: list[dict[str, Any]] = []
@@ -76,20 +73,12 @@ def timeline(
         number, before = before_of.get(id(entry), (0, None))
         origin = origins.get(id(entry))
         data = _entry(entry, number) | _place(origin)
-        if not data["at"] and (moment := written.get(str(entry["path"]))):
-            data |= {"at": _moment(moment), "recorded": False}
+        if not entry["at"] and entry["written"]:
+            data["recorded"] = False
         if before is not None:
             data["since"] = _since(before, entry, number - 1, texts if id(entry) in compared else {})
         entries.append(data)
     return {"earlier": max(len(records) - MOST_ENTRIES, 0), "entries": entries[::-1]}
-
-
-def _moment(mtime_ns: int) -> str | None:
-    """ISO 8601 in UTC; None for a time that no calendar has."""
-    try:
-        return datetime.fromtimestamp(mtime_ns // 10**9, UTC).isoformat()
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 def _place(origin: RecordOrigin | None) -> dict[str, Any]:
@@ -100,7 +89,7 @@ def _place(origin: RecordOrigin | None) -> dict[str, Any]:
 
 def _entry(entry: Record, attempt: int) -> dict[str, Any]:
     return {
-        "at": entry["at"] or None,
+        "at": entry["written"] or entry["at"] or None,
         "recorded": True,
         "kind": entry["kind"],
         "sentence": sentence_of(entry),

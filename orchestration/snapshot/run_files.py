@@ -16,7 +16,7 @@ from ..definition.root_config import Config, Guard, read_config
 from ..findings import Problem, Span
 from ..journal.journal import Claim, Journal, Record, Verify, files_of, prove_none, read_journal
 from ..journal.lines import JOURNAL
-from ..journal.report_files import read_report
+from ..journal.report_files import PendingReport, read_report
 from ..plans.model import Plan
 from ..plans.schedule import claimed_ids, resolve
 from ..states import RecordKind
@@ -26,7 +26,7 @@ from .artifacts import read_artifact
 from .conflicts import with_conflicts
 from .proof import proven_state, with_proof
 from .read_log import ArtifactState, Committed, Measured, Question, RunReader
-from .snapshot import WHOLE_PLAN, PendingReport, RecordOrigin, Snapshot, read_task_file
+from .snapshot import WHOLE_PLAN, RecordOrigin, Snapshot, read_task_file
 from .staleness import with_staleness
 from .state_file import read_state
 from .state_ratchets import ratchet_state

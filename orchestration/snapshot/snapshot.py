@@ -18,7 +18,7 @@ from ..findings import Finding, Problem, Span, finding
 from ..journal.baseline import RatchetBaseline, read_baseline
 from ..journal.journal import Claim, Journal, Record
 from ..journal.left_files import LeftFiles, read_left_files
-from ..journal.report_files import ReportFile
+from ..journal.report_files import PendingReport
 from ..plans.dialects import DIALECTS
 from ..plans.model import Plan, StageTasks, Task, TaskFile
 from ..states import ArtifactStatus, RecordKind
@@ -109,14 +109,6 @@ class RecordOrigin(NamedTuple):
 
     path: str
     span: Span | None = None
-
-
-class PendingReport(NamedTuple):
-    """A report file that no journal record holds yet."""
-
-    path: str
-    mtime_ns: int
-    report: ReportFile
 
 
 @dataclass(frozen=True)

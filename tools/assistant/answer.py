@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ...orchestration.findings import Evidence
@@ -207,3 +208,16 @@ def _shrunk(value: Any, texts: int, items: int, depth: int) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 53:
         return plain(str(value) if value.bit_length() <= 256 else f"integer of {value.bit_length()} bits", 80)
     return value
+
+
+def lines_of(text: str, limit: int) -> str:
+    """The first lines of a file, as data; each is shown through `plain`, line ends are kept."""
+    out: list[str] = []
+    room = limit
+    for line in islice(text.splitlines(), 200):
+        shown = plain(line, 200)
+        if len(shown) + 2 > room:
+            return "\n".join([*out, "…"])
+        out.append(shown)
+        room -= len(json.dumps(shown, ensure_ascii=False)) + 1
+    return "\n".join(out)

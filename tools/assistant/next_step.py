@@ -25,6 +25,7 @@ from .answer import (
     check_lines,
     evidence_data,
     excerpt,
+    lines_of,
     members_left_out,
     optional,
     quote,
@@ -135,19 +136,6 @@ def next_step(
     _because(builder, evaluation)
     _more_texts(builder, texts)
     return builder.answer()
-
-
-def lines_of(text: str, limit: int) -> str:
-    """The first lines of a file, as data; each is shown through `plain`, line ends are kept."""
-    out: list[str] = []
-    room = limit
-    for line in islice(text.splitlines(), 200):
-        shown = plain(line, 200)
-        if len(shown) + 2 > room:
-            return "\n".join([*out, "…"])
-        out.append(shown)
-        room -= len(json.dumps(shown, ensure_ascii=False)) + 1
-    return "\n".join(out)
 
 
 def whole_form(form: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.findings import Span
 from phasekeeper.orchestration.journal.journal import record
-from phasekeeper.orchestration.journal.report_files import read_report
+from phasekeeper.orchestration.journal.report_files import PendingReport, read_report
 from phasekeeper.orchestration.journal.report_forms import ReportForm
 from phasekeeper.orchestration.rendering.timeline import (
     MOST_CHANGES,
@@ -17,7 +17,9 @@ from phasekeeper.orchestration.rendering.timeline import (
     difference,
     timeline,
 )
-from phasekeeper.orchestration.snapshot.snapshot import PendingReport, RecordOrigin
+from phasekeeper.orchestration.snapshot.snapshot import RecordOrigin
+
+LATER = "2026-03-03T10:00:00+00:00"
 
 
 def report(phase: str = "4b", outcome: str = "fail", **fields: Any) -> dict[str, object]:
@@ -176,13 +178,12 @@ def test_a_place_is_that_of_the_record_and_one_based() -> None:
 @pytest.mark.parametrize(
     ("written", "at"), [(1_772_445_600 * 10**9, "2026-03-02T10:00:00+00:00"), (10**40, None)]
 )
-def test_a_report_file_that_no_journal_holds_has_the_time_of_its_last_write(
-    written: int, at: str | None
-) -> None:
+def test_a_report_that_was_written_as_a_file_has_the_time_of_that(written: int, at: str | None) -> None:
     form = ReportForm("4b", {"Gate": ""}, ("Status",))
     read, _ = read_report("## Gate\n\n**Status**: FAIL\n", [form])
     assert read is not None
-    pending = (PendingReport("r/1.md", written, read),)
-    first, second = entries(report(path="r/1.md"), report(path="r/2.md"), pending=pending)
-    assert (first["at"], first["recorded"]) == (at, False)
-    assert (second["at"], second["recorded"]) == (None, True)
+    moment = PendingReport("r/1.md", written, read).written
+    pending, recorded = report(path="r/1.md", written=moment), report(path="r/2.md", written=moment, at=LATER)
+    first, second = entries(pending, recorded)
+    assert (first["at"], first["recorded"]) == (at, moment == "")
+    assert (second["at"], second["recorded"]) == (at or LATER, True)
