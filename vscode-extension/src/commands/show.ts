@@ -5,6 +5,7 @@ import { gateWord } from "../gate";
 import { nameOf, type Evaluation, type Gate, type Task } from "../protocol";
 import { escapeLabel, utf16Offset } from "../sanitize";
 import type { Session } from "../session";
+import { onlyWaits } from "../views/next";
 import { failedTasks, taskLabel } from "../views/plan";
 import { evidenceLabel, placeLabel, placeOf, type Place, type Subject } from "../views/row";
 import { criterionLabel, GATE } from "../views/runs";
@@ -42,7 +43,8 @@ const absence = ({ path }: Place): string => `${escapeLabel(path, 400)} is not t
 /** Show the report that failed a task in a peek beside the task's line, at the words that say so. */
 export async function peekFailure(session: Session, subject: Partial<Subject>): Promise<void> {
   const hasFailed = ({ plan }: Evaluation): boolean => failedTasks(plan).length > 0;
-  const named = await chooseRunWith(session, subject, "The failures of which run?", hasFailed);
+  const title = "The failures of which run?";
+  const named = await chooseRunWith(session, subject, title, hasFailed, undefined, () => true);
   const run = named && (await session.evaluations.get(named));
   const task = run && (await chooseFailed(failedTasks(run.plan), subject.task));
   const place = task && placeOf(run.root, task.failedBy!);
@@ -134,16 +136,24 @@ function rangeOf(document: vscode.TextDocument, place: Place): vscode.Range | un
   return new vscode.Range(line, column, line, column);
 }
 
-export async function showNext(session: Session, tree: Tree, subject: Partial<Subject>): Promise<void> {
+/** A run that only waits for an answer has its row among what waits. */
+export async function showNext(
+  session: Session,
+  trees: Readonly<Record<string, Tree>>,
+  subject: Partial<Subject>,
+): Promise<void> {
   const run = await chooseRun(session, subject, "The next step of which run?");
-  if (run) await tree.reveal((row) => row.subject !== undefined && isSameRun(run, row.subject));
+  if (run)
+    await trees[onlyWaits(run) ? "waiting" : "next"]!.reveal(
+      (row) => row.subject !== undefined && isSameRun(run, row.subject),
+    );
 }
 
 type Line = vscode.QuickPickItem & { place?: Place };
 
 /** A gate with its criteria and their evidence, as a list; choosing a line opens what it was read from. */
 export async function explainGate(session: Session, subject: Partial<Subject>): Promise<void> {
-  const named = await chooseRun(session, subject, "Explain a gate of which run?");
+  const named = await chooseRun(session, subject, "Explain a gate of which run?", undefined, () => true);
   const run = named && (await session.client.request("phasekeeper/run", nameOf(named)));
   const gate = run && (await chooseGate(run, subject.gate));
   if (!gate) return;

@@ -32,8 +32,8 @@ const ICONS: Record<Suggestion["kind"], Icon> = {
 };
 
 /** The step and its reason on one line. */
-export const stepSentence = ({ phrase, reason }: Suggestion): string =>
-  [oneLine(phrase), oneLine(reason, 300)].filter(Boolean).join(": ");
+export const stepSentence = ({ suggestion, nextTitle }: Summary): string =>
+  [stepLabel(suggestion, nextTitle), oneLine(suggestion.reason, 300)].filter(Boolean).join(": ");
 
 /** What a report is about unless a person says otherwise: the suggested step, else the present phase. */
 export const stepOf = (run: Pick<Summary, "suggestion" | "currentPhase">): string =>
@@ -51,7 +51,7 @@ export function nextRows(state: State): Row[] {
   ];
 }
 
-const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
+export const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
   questions.length > 0 && (suggestion.kind === "wait" || suggestion.kind === "escalate");
 
 /** Words that say of a step no more than that it is one. */

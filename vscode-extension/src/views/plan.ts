@@ -1,6 +1,6 @@
 /** The rows of a plan with its stages and tasks, and the marks beside its lines. */
 
-import { nameOf, type Evaluation, type Plan, type Stage, type Task } from "../protocol";
+import { isOver, nameOf, type Evaluation, type Plan, type Stage, type Task } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
 import { BAD, FAINT, GOOD, icon, NOW, placeOf, type Icon, type Row } from "./row";
 
@@ -104,6 +104,7 @@ function taskRow(run: Evaluation, task: Task, id: string): Row {
 
 /** What menus look for: what is handed out can be claimed and reported, what is claimed given back and reported. */
 function taskContext(run: Evaluation, task: Task): string {
+  if (isOver(run)) return task.failedBy ? "place failure" : "place";
   const isReady = run.suggestion.tasks.includes(task.id);
   const isClaimed = task.claimedBy !== null;
   return [
