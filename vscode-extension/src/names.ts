@@ -23,8 +23,9 @@ const wordsOf = (id: string): string => (/^[a-z]+([_-][a-z]+)+$/.test(id) ? sent
 /** The titles of a run's tasks, by id. */
 export type TaskTitles = ReadonlyMap<string, string>;
 
-export const taskTitles = (whole: Pick<Evaluation, "plan"> | null | undefined): TaskTitles =>
-  new Map((whole?.plan?.stages ?? []).flatMap((stage) => stage.tasks).map(({ id, title }) => [id, title]));
+export const taskTitles = (
+  stages: readonly { readonly tasks: readonly { readonly id: string; readonly title: string }[] }[] = [],
+): TaskTitles => new Map(stages.flatMap(({ tasks }) => tasks).map(({ id, title }) => [id, title]));
 
 /** So many tasks are named before they are counted. */
 const MOST_TASKS = 3;
@@ -38,3 +39,7 @@ export function tasksNamed(ids: readonly string[], titles: TaskTitles): string {
   const all = [...named, ...more];
   return all.length < 2 ? all.join("") : `${all.slice(0, -1).join(", ")} and ${all.at(-1)}`;
 }
+
+/** What something is called, its id last. */
+export const titleWithId = ({ title, id }: { readonly title: string; readonly id: string }): string =>
+  !title || title === id ? oneLine(id) : `${oneLine(title)} (${oneLine(id)})`;

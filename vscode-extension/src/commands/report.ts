@@ -2,8 +2,9 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
+import { stepTitle, taskTitles, tasksNamed } from "../names";
 import { keyOf, nameOf, type Evaluation, type Reportable, type RunName, type Summary, type Task } from "../protocol";
-import { baseName, escapeLabel, messageOf, oneLine } from "../sanitize";
+import { baseName, escapeLabel, messageOf } from "../sanitize";
 import type { Session } from "../session";
 import { exampleFor, stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
@@ -22,9 +23,9 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   const step = subject.step || stepOf(run);
   const graph = await session.client.request("phasekeeper/graph", nameOf(run));
   const phase = graph?.phases.find(({ id }) => id === step);
-  const title = oneLine(phase?.title || step, 80);
+  const title = stepTitle(step, [...(graph?.phases ?? []), ...(graph?.actions ?? [])]);
   const about = subject.tasks ?? (subject.task ? [subject.task] : undefined);
-  const outcome = subject.outcome ?? (await chooseOutcome(phase?.outcomes ?? OUTCOMES, title, about));
+  const outcome = subject.outcome ?? (await chooseOutcome(session, run, phase?.outcomes ?? OUTCOMES, title, about));
   if (!outcome) return;
   const tasks = about ?? (await chooseTasks(session, run));
   if (!tasks) return;
@@ -57,12 +58,14 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
 }
 
 async function chooseOutcome(
+  session: Session,
+  run: Summary,
   outcomes: readonly string[],
   title: string,
   about: readonly string[] | undefined,
 ): Promise<string | undefined> {
   const items = outcomes.map((outcome) => ({ label: escapeLabel(outcome), value: outcome }));
-  const of = about ? ` for ${about.join(", ")}` : "";
+  const of = about ? ` for ${tasksNamed(about, taskTitles((await session.evaluations.get(run))?.plan?.stages))}` : "";
   return (await vscode.window.showQuickPick(items, { title: escapeLabel(`What did “${title}” come to${of}?`) }))?.value;
 }
 
@@ -133,7 +136,8 @@ async function askSentence(about: Drafted): Promise<string | undefined> {
 
 /** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */
 async function chooseTasks(session: Session, run: Summary): Promise<string[] | undefined> {
-  const offered = tasksAtWork(run, await session.evaluations.get(run));
+  const whole = await session.evaluations.get(run);
+  const offered = tasksAtWork(run, whole);
   if (offered.length === 0) return [];
   const own = offered.filter(({ claimedBy }) => claimedBy === userInfo().username);
   const claimed = own.length ? own : offered.filter(({ claimedBy }) => claimedBy !== null);
@@ -141,7 +145,9 @@ async function chooseTasks(session: Session, run: Summary): Promise<string[] | u
     offered.length === 1 || claimed.length !== 1 ? offered.slice(0, offered.length === 1 ? 1 : 0) : claimed;
   const items = offered.map((task) => ({
     label: escapeLabel(task.title || task.id),
-    description: [task.title && escapeLabel(task.id), escapeLabel(taskLabel(task))].filter(Boolean).join(" · "),
+    description: [task.title && escapeLabel(task.id), escapeLabel(taskLabel(task, taskTitles(whole?.plan?.stages)))]
+      .filter(Boolean)
+      .join(" · "),
     value: task.id,
     picked: likely.includes(task),
   }));

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { gateWord } from "../gate";
+import { gateTitle, stepTitle, taskTitles } from "../names";
 import { nameOf, type Evaluation, type Gate, type Task } from "../protocol";
 import { escapeLabel, utf16Offset } from "../sanitize";
 import type { Session } from "../session";
@@ -46,7 +47,7 @@ export async function peekFailure(session: Session, subject: Partial<Subject>): 
   const title = "The failures of which run?";
   const named = await chooseRunWith(session, subject, title, hasFailed, undefined, () => true);
   const run = named && (await session.evaluations.get(named));
-  const task = run && (await chooseFailed(failedTasks(run.plan), subject.task));
+  const task = run && (await chooseFailed(run, subject.task));
   const place = task && placeOf(run.root, task.failedBy!);
   const [plan, report] = place ? [uriOf({ ...place, path: run.plan!.path }), uriOf(place)] : [];
   if (!plan || !report) return;
@@ -61,13 +62,14 @@ export async function peekFailure(session: Session, subject: Partial<Subject>): 
   await vscode.commands.executeCommand("editor.action.peekLocations", plan, line, locations, "peek");
 }
 
-function chooseFailed(tasks: readonly Task[], id: string | undefined): Promise<Task | undefined> {
+function chooseFailed(run: Evaluation, id: string | undefined): Promise<Task | undefined> {
+  const tasks = failedTasks(run.plan);
   const named = tasks.find((task) => task.id === id);
   if (named || tasks.length === 1) return Promise.resolve(named ?? tasks[0]);
   const items = tasks.map((task) => ({
     label: `$(error) ${escapeLabel(task.title || task.id)}`,
     description: escapeLabel(task.id),
-    detail: escapeLabel(taskLabel(task)),
+    detail: escapeLabel(taskLabel(task, taskTitles(run.plan?.stages))),
     value: task,
   }));
   return choose(items, "The failure of which task?", "No task of this run has failed.");
@@ -158,7 +160,7 @@ export async function explainGate(session: Session, subject: Partial<Subject>): 
   const gate = run && (await chooseGate(run, subject.gate));
   if (!gate) return;
   const picked = await vscode.window.showQuickPick(gateLines(run, gate), {
-    title: `${escapeLabel(gate.title || gate.id)}: ${gateWord(run, gate)}`,
+    title: `${escapeLabel(gateTitle(gate))}: ${gateWord(run, gate)}`,
     placeHolder: gate.status === "passed" ? "Why it is open" : "What it takes to pass",
   });
   if (picked?.place) await openPlace({ place: picked.place });
@@ -171,9 +173,9 @@ function chooseGate(run: Evaluation, id: string | undefined): Promise<Gate | und
   const items = [...run.gates]
     .sort((one, other) => rank(one) - rank(other))
     .map((gate) => ({
-      label: `$(${GATE[gate.status].name}) ${escapeLabel(gate.title || gate.id)}`,
+      label: `$(${GATE[gate.status].name}) ${escapeLabel(gateTitle(gate))}`,
       description: gateWord(run, gate),
-      detail: escapeLabel(`after ${gate.after}`),
+      detail: escapeLabel(`after “${stepTitle(gate.after, run.phases)}”`),
       value: gate,
     }));
   return choose(items, "Which gate?", "This run has no gates.");
@@ -201,9 +203,12 @@ function gateLines(run: Evaluation, gate: Gate): Line[] {
     ];
   });
   const ways = [
-    ...gate.allowed.map((action): Line => ({ label: `$(arrow-right) ${escapeLabel(action)}`, description: "allowed" })),
+    ...gate.allowed.map((action): Line => ({
+      label: `$(arrow-right) ${escapeLabel(stepTitle(action, run.phases))}`,
+      description: "allowed",
+    })),
     ...gate.forbidden.map((entry): Line => ({
-      label: `$(circle-slash) ${escapeLabel(entry.action)}`,
+      label: `$(circle-slash) ${escapeLabel(stepTitle(entry.action, run.phases))}`,
       description: `forbidden: ${escapeLabel(entry.because)}`,
     })),
   ];

@@ -3,6 +3,7 @@
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
 import { forgetClaim, keepClaim } from "../claims";
+import { taskTitles, tasksNamed, type TaskTitles } from "../names";
 import { nameOf, type Evaluation, type RunName, type Summary, type Task } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
@@ -103,8 +104,12 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
   if (!chosen) return;
   const { run } = chosen;
   const tasks = subject.tasks ?? [chosen.task];
-  const named = tasks.join(", ");
-  const who = await askText(`Claim ${named}`, "Who takes it: a person or an assistant.", userInfo().username);
+  const named = tasksNamed(tasks, chosen.titles);
+  const who = await askText(
+    escapeLabel(`Claim ${named}`),
+    "Who takes it: a person or an assistant.",
+    userInfo().username,
+  );
   if (!who) return;
   const claimAll = async (): Promise<void> => {
     for (const task of tasks) {
@@ -124,17 +129,22 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
   const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
   if (!chosen) return;
-  const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task });
+  const named = tasksNamed([chosen.task], chosen.titles);
+  const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task }, named);
   const again: Way = {
     title: "Try Again…",
     command: "releaseTask",
     subject: { ...nameOf(chosen.run), task: chosen.task },
   };
-  if (await request.catch(() => true)) await showOutcome(session, `${chosen.task} given back`, request, () => [again]);
+  if (await request.catch(() => true)) await showOutcome(session, `${named} given back`, request, () => [again]);
 }
 
 /** Whether it was ended; false where a person, who is shown whose claim it is, leaves it. */
-async function endClaim({ client, context }: Session, named: RunName & { task: string }): Promise<boolean> {
+async function endClaim(
+  { client, context }: Session,
+  named: RunName & { task: string },
+  title: string,
+): Promise<boolean> {
   for (let read: readonly string[] | undefined; ;) {
     const { confirm } = await client.request("phasekeeper/release", { ...named, ...(read && { confirmed: read }) });
     if (!confirm) {
@@ -142,7 +152,7 @@ async function endClaim({ client, context }: Session, named: RunName & { task: s
       return true;
     }
     const detail = confirm.map((line) => escapeLabel(line, 600)).join("\n");
-    const message = `Release ${escapeLabel(named.task)}?`;
+    const message = `Release ${escapeLabel(title)}?`;
     if (!(await vscode.window.showWarningMessage(message, { modal: true, detail }, "Release"))) return false;
     read = confirm;
   }
@@ -155,20 +165,21 @@ async function chooseTask(
   subject: Partial<Subject>,
   title: string,
   fits: (task: Task, run: Summary) => boolean,
-): Promise<{ run: Summary; task: string } | undefined> {
+): Promise<{ run: Summary; task: string; titles: TaskTitles } | undefined> {
   const hasTask = (whole: Evaluation, run: Summary): boolean =>
     (whole.plan?.stages ?? []).some((stage) => stage.tasks.some((task) => fits(task, run)));
   const run = await chooseRunWith(session, subject, title, hasTask);
   if (!run) return undefined;
-  if (subject.task) return { run, task: subject.task };
   const evaluation = await session.evaluations.get(run);
+  const titles = taskTitles(evaluation?.plan?.stages);
+  if (subject.task) return { run, task: subject.task, titles };
   const tasks = (evaluation?.plan?.stages ?? []).flatMap((stage) => stage.tasks).filter((task) => fits(task, run));
   const items = tasks.map((task) => ({
     label: escapeLabel(task.title || task.id),
     description: escapeLabel(task.id),
-    detail: escapeLabel(taskLabel(task)),
+    detail: escapeLabel(taskLabel(task, titles)),
     value: task,
   }));
   const picked = await choose(items, "Which task?", "There is no such task in this run.");
-  return picked && { run, task: picked.id };
+  return picked && { run, task: picked.id, titles };
 }

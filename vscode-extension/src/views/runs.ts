@@ -1,6 +1,7 @@
 /** The rows of the runs: each with its plan, its phases with gates and criteria, and its limits. */
 
 import { gateWord } from "../gate";
+import { gateTitle, sentence, stepTitle } from "../names";
 import {
   keyOf,
   nameOf,
@@ -366,12 +367,12 @@ function gateRow(run: Evaluation, gate: Gate, id: string): Row {
   const own = `${id}/gate/${gate.id}`;
   return {
     id: own,
-    label: `Gate: ${oneLine(gate.title || gate.id, 80)}`,
+    label: `Gate: ${gateTitle(gate)}`,
     description: `${gateWord(run, gate)}${onWhat(gate)}`,
     tooltip: [
-      `${oneLine(gate.id)}: ${gateWord(run, gate)}${onWhat(gate)}`,
+      `${gateTitle(gate)}: ${gateWord(run, gate)}${onWhat(gate)}`,
       ...(gate.inForce
-        ? gate.forbidden.map((entry) => `not now: ${oneLine(entry.action)} (${oneLine(entry.because)})`)
+        ? gate.forbidden.map((entry) => `not now: ${stepTitle(entry.action, run.phases)} (${oneLine(entry.because)})`)
         : []),
     ],
     icon: GATE[gate.status],
@@ -430,12 +431,6 @@ function criterionRow(run: Evaluation, criterion: Criterion, id: string): Row {
     subject: { ...nameOf(run), place },
     children: criterion.evidence.length ? evidenceRows(run, criterion.evidence, id) : undefined,
   };
-}
-
-/** A name as words: "Fix iterations" of "fix_iterations". */
-export function sentence(name: string): string {
-  const words = oneLine(name.replaceAll(/[_-]+/g, " "));
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 function limitRow(limit: Limit, id: string): Row {

@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ASSETS, NAMES, pageBundle } from "../../page-bundle.mjs";
-import { phaseWords, planlessWords } from "../../src/page/board";
+import { phaseWords } from "../../src/graph/picture";
+import { planlessWords } from "../../src/page/board";
 import { newUi } from "../../src/page/context";
 import { byLine, closedQuestions, closedWords, commandOf, quote } from "../../src/page/decide";
 import { lineKind } from "../../src/page/documents";

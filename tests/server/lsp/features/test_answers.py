@@ -65,8 +65,8 @@ def test_lenses_say_where_the_run_is_what_is_next_and_how_far_each_stage_is(root
     path = plan(root) / "MASTER_PLAN.md"
     found = answer_to(root, path, "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
     titles = [(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in found]
-    assert titles[0] == (0, "4a: active, 1 of 2 done")
-    assert titles[1][1].startswith("next: do 4a (")
+    assert titles[0] == (0, "Implement (4a): active, 1 of 2 done")
+    assert titles[1][1].startswith("next: do “Implement” (")
     assert titles[-1] == (3, "1 of 2 done; work on 02")
 
 
@@ -79,7 +79,7 @@ def test_what_is_asked_while_the_root_is_first_looked_at_is_answered_after_that(
         document = {"textDocument": {"uri": client.open(path)}}
         lenses = client.ask("textDocument/codeLens", document)
         assert len(await client.request("textDocument/documentSymbol", document)) == 1
-        assert (await lenses)[0]["command"]["title"] == "4a: active, 1 of 2 done"
+        assert (await lenses)[0]["command"]["title"] == "Implement (4a): active, 1 of 2 done"
 
     run_with(work)
 

@@ -256,7 +256,7 @@ def test_what_is_out_of_date_is_made_again_by_the_phase_that_makes_it(root):
     async def work(client: Client) -> None:
         await client.initialize(root, trusted=True)
         [action] = await actions_for(client, client.open(review), "artifact-stale")
-        assert action["title"] == "Have plan_review done again"
+        assert action["title"] == "Have “Review the plan” done again"
         await execute(client, action)
         state = json.loads((folder / "state.json").read_text())
         assert state["actors"]["plan_review"]["status"] == "redo"
