@@ -17,8 +17,8 @@ export const stepTitle = (
   phases: Evaluation["phases"] | readonly { readonly id: string; readonly title: string }[],
 ): string => oneLine(phases.find((phase) => phase.id === id)?.title || wordsOf(id), 80);
 
-/** An id that is made of words, as those: "Action apply fix"; any other, as "4b" or "codegen", as it is. */
-const wordsOf = (id: string): string => (/^[a-z]+([_-][a-z]+)+$/.test(id) ? sentence(id) : id);
+/** An id that is made of words, as those: "Apply fix" of "action-apply-fix"; any other, as "4b" or "codegen", as it is. */
+const wordsOf = (id: string): string => (/^[a-z]+([_-][a-z]+)+$/.test(id) ? sentence(id.replace(/^action-/, "")) : id);
 
 /** The titles of a run's tasks, by id. */
 export type TaskTitles = ReadonlyMap<string, string>;

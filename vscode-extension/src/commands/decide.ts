@@ -84,7 +84,9 @@ async function chooseQuestion(
       detail: `${escapeLabel(titleOf(entry.run))} · ${escapeLabel(entry.question.options.map((option) => optionLabels(option).label).join(" / "), 400)}`,
       value: entry,
     }));
-  return choose(items, "What do you decide on?", kind ? `No ${KIND[kind].label} is open.` : "Nothing waits for you.");
+  const here = isNamed(subject) ? runOf(session.store.state, subject) : undefined;
+  const none = kind ? `No ${KIND[kind].label} is open` : "Nothing waits for you";
+  return choose(items, "What do you decide on?", here ? `${none} in ${escapeLabel(titleOf(here))}.` : `${none}.`);
 }
 
 /** The id of the option that a person chose after reading the text, or words where the question has no options. */

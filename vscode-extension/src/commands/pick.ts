@@ -102,8 +102,9 @@ export async function chooseRun(
   }));
   const more = [...state.roots.values()].filter((root) => missing(root).going > 0);
   if (more.length === 0) {
-    // Where the file in front is of a run that does not fit, another one is never taken unasked.
-    if (items.length === 1 && first && items[0]!.value !== first) return (await pickOne(items, title))?.value;
+    // Where the file in front is of a run that is over, another one is never taken unasked.
+    if (items.length === 1 && first && isOver(first) && items[0]!.value !== first)
+      return (await pickOne(items, title))?.value;
     return choose(items, title, escapeLabel(noneWords(state, file), 400));
   }
   const count = more.reduce((sum, root) => sum + missing(root).going, 0);

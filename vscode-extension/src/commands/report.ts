@@ -47,7 +47,7 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
     };
     const request = session.client
       .request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details })
-      .catch(withoutForm);
+      .catch((error: unknown) => refuse(error, step, title));
     const ways = (error: unknown): Way[] => waysOn(run, due, drafted, isDraft, messageOf(error));
     if (await showOutcome(session, `recorded: ${title} ${outcome}`, request, ways)) {
       sentences.delete(sentenceKey(drafted));
@@ -72,10 +72,9 @@ async function chooseOutcome(
 /** A refusal of a text ends with the form that it has to have, as a quoted text: here that stands in its editor. */
 const FORM = / Fill in "(?:[^"\\]|\\.)*" and hand it in .*$/s;
 
-function withoutForm(error: unknown): never {
-  const why = messageOf(error);
-  if (!FORM.test(why)) throw error;
-  throw new Error(why.replace(FORM, " Change that in its text, and report again."));
+function refuse(error: unknown, step: string, title: string): never {
+  const named = messageOf(error).replace(`a report of ${step} `, `a report of “${title}” `);
+  throw new Error(named.replace(FORM, " Change that in its text, and report again."));
 }
 
 /** So many files that a report was refused for have a button. */

@@ -11,6 +11,7 @@ import { exec } from "../server/exec";
 import type { Session } from "../session";
 import { taskLabel } from "../views/plan";
 import type { Subject } from "../views/row";
+import { titleOf } from "../views/runs";
 import { showError, showOutcome, type Way } from "./outcome";
 import { askText, choose, chooseRoot, chooseRunWith } from "./pick";
 import { openPlace, openToWrite } from "./show";
@@ -98,9 +99,8 @@ async function chooseWorkflow(session: Session, root: string): Promise<Listed | 
 }
 
 export async function claim(session: Session, subject: Partial<Subject>): Promise<void> {
-  const chosen = await chooseTask(session, subject, "Claim a task of which run?", (task, run) =>
-    run.suggestion.tasks.includes(task.id),
-  );
+  const isFree = (task: Task, run: Summary): boolean => run.suggestion.tasks.includes(task.id);
+  const chosen = await chooseTask(session, subject, "Claim a task of which run?", isFree, "can be claimed now");
   if (!chosen) return;
   const { run } = chosen;
   const tasks = subject.tasks ?? [chosen.task];
@@ -127,7 +127,7 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
 
 /** Give a task back; somebody else's claim once the person has read what that means. */
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
-  const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
+  const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed, "is claimed");
   if (!chosen) return;
   const named = tasksNamed([chosen.task], chosen.titles);
   const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task }, named);
@@ -165,6 +165,7 @@ async function chooseTask(
   subject: Partial<Subject>,
   title: string,
   fits: (task: Task, run: Summary) => boolean,
+  what: string,
 ): Promise<{ run: Summary; task: string; titles: TaskTitles } | undefined> {
   const hasTask = (whole: Evaluation, run: Summary): boolean =>
     (whole.plan?.stages ?? []).some((stage) => stage.tasks.some((task) => fits(task, run)));
@@ -180,6 +181,6 @@ async function chooseTask(
     detail: escapeLabel(taskLabel(task, titles)),
     value: task,
   }));
-  const picked = await choose(items, "Which task?", "There is no such task in this run.");
+  const picked = await choose(items, "Which task?", `No task of ${escapeLabel(titleOf(run))} ${what}.`);
   return picked && { run, task: picked.id, titles };
 }

@@ -320,6 +320,21 @@ test("a report that is begun again in the next window goes on with the draft tha
   expect(editor.lenses(editor.documents[0]!)).toEqual([]);
 });
 
+test("a draft that is discarded takes the message of its refusal with it, which names the step by its title", async () => {
+  editor.way = "";
+  request.mockImplementationOnce(() =>
+    Promise.resolve({ phases: [{ id: "4b", title: "Quality gate", outcomes: ["pass"] }] } as never),
+  );
+  request.mockImplementationOnce(() => Promise.reject(new Error("a report of 4b comes with its text")));
+  const reported = report(session, { root: ROOT, run: run.run });
+  await vi.waitFor(() =>
+    expect(editor.errors).toEqual(["Not recorded: a report of “Quality gate” comes with its text"]),
+  );
+  await giveUpDraft((await lenses())[1]!.arguments[0]);
+  await reported;
+  expect(editor.called.at(-1)![0]).toBe("notifications.hideToasts");
+});
+
 test("a refusal of a text does not repeat the form that stands in its editor", async () => {
   const why =
     'it contradicts itself. Fill in "# Phase\\n\\n\\"x\\" | Task |" and hand it in with --report FILE, or as the summary';

@@ -488,7 +488,7 @@ test("a gate without a title is words, and no tooltip of a gate or task begins w
 
 test("a step that is no phase is words", () => {
   const act = suggestion({ suggestedNext: "action-apply-fix", action: "action-apply-fix", kind: "act" });
-  expect(nextRows(stateWith([summary({ suggestion: act, nextTitle: "" })]))[0]!.label).toBe("Action apply fix");
+  expect(nextRows(stateWith([summary({ suggestion: act, nextTitle: "" })]))[0]!.label).toBe("Apply fix");
 });
 
 test("the status bar shows the run of the active file, and turns to warning when that run waits for a person", () => {

@@ -209,7 +209,7 @@ export const scenarios = {
     await task.waitFor();
     await page.screenshot({ path: picture("the-tasks-of-a-report") });
     await task.click();
-    await page.getByRole("button", { name: "OK" }).click();
+    await page.getByRole("button", { name: "OK", exact: true }).click();
     await workbench.toast("Nothing was recorded").waitFor();
     assert.equal(await fs.readFile(journal(folder, "reservations"), "utf8"), before);
   },
@@ -283,7 +283,7 @@ export const scenarios = {
     await workbench.dialog.getByRole("button", { name: "Override" }).click();
     await workbench.type("there is nothing to write here");
     await workbench.row("Runs", "Renew a loan").filter({ hasText: "Run the tests" }).waitFor();
-    await workbench.row("Recent", "Overridden: now in test").waitFor();
+    await workbench.row("Recent", "Overridden: now in Run the tests").waitFor();
     const records = (await fs.readFile(`${task}/.phasekeeper/journal.jsonl`, "utf8"))
       .trim()
       .split("\n")
@@ -377,7 +377,10 @@ export const scenarios = {
     await pick.getByText(/What did “.*” come to/).waitFor();
     await page.screenshot({ path: picture("a-report-by-a-key") });
     await page.keyboard.press("Escape");
+    await workbench.row("Runs", "Tune the skill book-finder").locator(".monaco-icon-label").first().click();
+    await press(workbench.row("Runs", /^Finished/), () => page.keyboard.press("End"));
     await workbench.expand(workbench.row("Runs", /^Finished/));
+    await press(workbench.row("Runs", "Design Loans"), () => page.keyboard.press("End"));
     await workbench.row("Runs", "Design Loans").click();
     await page.keyboard.press("Control+K");
     await page.keyboard.press("Shift+R");
