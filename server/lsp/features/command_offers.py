@@ -15,14 +15,13 @@ from ....orchestration.findings import Finding, Severity, Span
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.result.phrases import status_phrase
 from ....orchestration.result.values import Evaluation, QuestionState
 from ....orchestration.sanitize import LIMIT, plain
 from ....orchestration.states import PhaseStatus, QuestionKind, RunStatus
 from ....orchestration.vfs.files import name_in
 from ..view.annotations import GATE_FAILED, PERSON_AWAITED, failed_gates
 from ..view.documents import DocumentContext
-from ..view.titles import gate_title, next_step, phase_title, phase_with_id
+from ..view.titles import gate_title, next_step, phase_title, phase_with_id, status_words
 
 OPTIONS = lsp.CodeLensOptions()
 _LENS, _REASON = 600, 120
@@ -190,13 +189,13 @@ def _check_runs(e: Evaluation) -> _Commands:
 
 def _standing(context: DocumentContext, e: Evaluation, progress: str) -> Iterator[str]:
     """Where a run stands, and what is next; of one that is over how it ended."""
-    if e.status in (RunStatus.COMPLETE, RunStatus.FAILED, RunStatus.EXITED):
+    if RunStatus(e.status).is_over:
         plainly = e.status_reason.startswith("the run is ")
         reason = "" if plainly or not e.status_reason else f", {plain(e.status_reason, _REASON)}"
-        yield f"{status_phrase(e.status)}{reason}{progress}"
+        yield f"{status_words(e.status)}{reason}{progress}"
         return
     phase = phase_with_id(e, e.current_phase) if e.current_phase else "unknown phase"
-    yield f"{plain(phase, 60)}: {status_phrase(e.status)}{progress}"
+    yield f"{plain(phase, 60)}: {status_words(e.status)}{progress}"
     known = context.workflow.actions if context.workflow else {}
     step = next_step(e, {name: action.title for name, action in known.items()})
     yield f"next: {step} ({plain(e.suggestion.reason, _REASON)})"

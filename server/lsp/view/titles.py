@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....orchestration.result.phrases import in_sentence, step_phrase
+from ....orchestration.result.phrases import in_sentence, status_phrase, step_phrase
 from ....orchestration.result.values import Evaluation, GateState
+from ....orchestration.states import RunStatus
 
 _TITLE = 80
 
@@ -18,6 +19,14 @@ def phase_with_id(evaluation: Evaluation, phase: str) -> str:
     """ "Implement (4a)": the id behind a title that does not have it."""
     title = phase_title(evaluation, phase)
     return title if phase.lower() in title.lower() else f"{title} ({phase})"
+
+
+_STATUSES: Mapping[str, str] = {RunStatus.EXITED: "ended", RunStatus.INVALID: "cannot be told"}
+
+
+def status_words(status: str) -> str:
+    """A status as the rest of the editor has it."""
+    return _STATUSES.get(status) or status_phrase(status)
 
 
 def gate_title(gate: GateState) -> str:

@@ -75,6 +75,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     copyPrompt: (subject) => copyPrompt(session, subject),
     openPage: (subject) => openPage(session, parts.pages, subject),
     showGraph: (subject) => openPage(session, parts.pages, subject, "graph"),
+    showTimeline: (subject) => openPage(session, parts.pages, subject, "timeline"),
     installServer: () => installServer(session, parts.installation),
     choosePython: () => choosePython(),
     restartServer: () => session.client.restartByUser(),

@@ -27,7 +27,7 @@ const STATUS: Readonly<Record<RunPage["evaluation"]["status"], string>> = {
   complete: "Complete",
   failed: "Failed",
   exited: "Ended",
-  invalid: "Cannot be read",
+  invalid: "Cannot be told",
 };
 const TICK_MS = 20_000;
 

@@ -42,8 +42,10 @@ function recordRow(event: Recorded & RunName, title: string): Row {
       recordLabel(event),
       ...(why ? [oneLine(why, 600)] : []),
       oneLine([who, formatMinute(event.at)].filter(Boolean).join(", ")),
+      "Click to show the timeline of the run",
     ],
     icon: recordIcon(event),
+    click: "showTimeline",
     subject: nameOf(event),
   };
 }

@@ -101,9 +101,9 @@ test("a run that is over has no menu that would go on with it", () => {
         .map(({ command }) => command.replace("phasekeeper.", "")),
     ),
   ];
-  expect(offered(contextOf(over))).toEqual(["openPage", "showGraph", "explainGate"]);
+  expect(offered(contextOf(over))).toEqual(["openPage", "showGraph", "showTimeline", "explainGate"]);
   const broken = summary({ ...over, findingCounts: { error: 1, warning: 0, information: 0 } });
-  expect(offered(contextOf(broken))).toEqual(["openPage", "showGraph", "explainGate", "rollBack"]);
+  expect(offered(contextOf(broken))).toEqual(["openPage", "showGraph", "showTimeline", "explainGate", "rollBack"]);
   expect(offered(contextOf(summary())).sort()).toEqual(
     [...offered(contextOf(broken)), "sendToAssistant", "copyPrompt", "reportOutcome", "overrideGate"].sort(),
   );

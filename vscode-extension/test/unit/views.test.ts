@@ -417,6 +417,7 @@ test("recent records stand in the order they come in, each with the run that it 
     ["4b: fail", "Charge a fee"],
   ]);
   expect(new Set(nodes.map((node) => node.id)).size).toBe(2);
+  expect(nodes[1]).toMatchObject({ click: "showTimeline", subject: { root: ROOT, run: "tasks/late-fees" } });
 });
 
 test.each([
