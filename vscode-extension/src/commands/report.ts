@@ -10,6 +10,7 @@ import { exampleFor, stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
 import { FAILED_OUTCOMES } from "../views/recent";
 import { isFilePath, type Subject } from "../views/row";
+import { titleOf } from "../views/runs";
 import { closeDrafts, fillInData, fillInForm, needsData, takeRestored, type Drafted } from "./draft";
 import { showOutcome, type Way } from "./outcome";
 import { askText, chooseRun } from "./pick";
@@ -66,7 +67,12 @@ async function chooseOutcome(
 ): Promise<string | undefined> {
   const items = outcomes.map((outcome) => ({ label: escapeLabel(outcome), value: outcome }));
   const of = about ? ` for ${tasksNamed(about, taskTitles((await session.evaluations.get(run))?.plan?.stages))}` : "";
-  return (await vscode.window.showQuickPick(items, { title: escapeLabel(`What did “${title}” come to${of}?`) }))?.value;
+  return (
+    await vscode.window.showQuickPick(items, {
+      title: escapeLabel(`What did “${title}” come to${of}?`),
+      placeHolder: escapeLabel(titleOf(run)),
+    })
+  )?.value;
 }
 
 /** A refusal of a text ends with the form that it has to have, as a quoted text: here that stands in its editor. */

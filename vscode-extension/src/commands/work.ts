@@ -106,7 +106,7 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
   const tasks = subject.tasks ?? [chosen.task];
   const named = tasksNamed(tasks, chosen.titles);
   const who = await askText(
-    escapeLabel(`Claim ${named}`),
+    escapeLabel(`Claim ${named} in ${titleOf(run)}`),
     "Who takes it: a person or an assistant.",
     userInfo().username,
   );

@@ -525,7 +525,7 @@ test("what is asked about steps and tasks names them by their titles", async () 
     "Quality gate: ok",
     "What did “Apply a fix” come to for “A model”?",
     "Apply a fix: ok",
-    "Claim “A model”",
+    "Claim “A model” in Charge a fee",
   ]);
   request.mockImplementationOnce(() => Promise.resolve({ confirm: ["it is ada's"] } as never));
   await release(session, { root: ROOT, run: work.run, task: "x-01" });

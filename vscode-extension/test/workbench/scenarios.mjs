@@ -374,7 +374,7 @@ export const scenarios = {
     await workbench.row("Runs", "Tune the skill book-finder").locator(".monaco-icon-label").first().click();
     await page.keyboard.press("Control+K");
     await page.keyboard.press("Shift+R");
-    await pick.getByText(/What did “.*” come to/).waitFor();
+    await pick.getByText(/What did “Apply a fix” come to/).waitFor();
     await page.screenshot({ path: picture("a-report-by-a-key") });
     await page.keyboard.press("Escape");
     await workbench.row("Runs", "Tune the skill book-finder").locator(".monaco-icon-label").first().click();
