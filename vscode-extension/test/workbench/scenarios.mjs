@@ -301,7 +301,7 @@ export const scenarios = {
     folder,
   }) => {
     await workbench.command("Phasekeeper: Start Run");
-    await workbench.pick("artifact-pipeline");
+    await workbench.pick("Plan, review, code, review, test, accept");
     await workbench.type("quiet-hours", "Its name");
     await workbench.type("Keep the reading room quiet", "What it is about");
     const started = workbench.row("Runs", "Keep the reading room quiet").filter({ hasText: "Plan the change" });
