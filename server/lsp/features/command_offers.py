@@ -60,8 +60,9 @@ def offers(finding: Finding, context: DocumentContext) -> list[lsp.Command]:
 def _engine_fixes(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
     """The engine's own fixes: a phase is done again, or the run rolls back to one."""
     for fix in finding.fixes if context.workflow and "redo" in context.workflow.effects else ():
-        title = f"{fix.title[:1].upper()}{fix.title[1:]}"
-        yield offer(title, CommandName.REDO, e, phase=fix.command[-1])
+        phase = fix.command[-1]
+        title = fix.title.replace(phase, f"“{phase_title(e, phase)}”", 1)
+        yield offer(f"{title[:1].upper()}{title[1:]}", CommandName.REDO, e, phase=phase)
 
 
 def _redo_producer(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
