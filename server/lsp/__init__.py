@@ -18,7 +18,8 @@ Requests:
     phasekeeper/history  {root, run, limit}            {events: [record]}, the newest `limit` of the journal
     phasekeeper/recent   {limit}                       {events: [record + {root, run}]}, of all journals, the
                                                        newest `limit`, the newest first
-    phasekeeper/graph    {root, run}                   {mermaid, phases, edges, gates}, null without the run
+    phasekeeper/graph    {root, run}                   {mermaid, phases, edges, gates, actions};
+                                                       null without the run
     phasekeeper/page     {root, run}                   the value of `rendering/run_page.py`, of the files on
                                                        disk, with `unsaved`: [path] of which the editor
                                                        holds other texts, and `absent`: [path] of those
@@ -66,7 +67,8 @@ Requests about the checks of a gate (of those in force without `gate`), refused 
                                                        `$/progress` tells how far they are, `$/cancelRequest`
                                                        ends them. What nobody allowed does not run
 A SUMMARY is part of an evaluation with `gates` in short, `findingCounts`, and the titles of what it names by
-ids: `phaseTitle`, `nextTitle`, and `taskTitles` of the first tasks at hand.
+ids: `phaseTitle`, `nextTitle`, `taskTitles` of the first tasks at hand and of those of questions, and
+`phaseTitles` of what led to questions. A record of `recent` has `phaseTitles` and `taskTitles`, too.
 A request for a root that is being opened is answered once that was looked at, or refused after 30 s;
 `board` and `recent` leave out what is not there after 5 s.
 Notification to the client:

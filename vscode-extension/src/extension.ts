@@ -71,8 +71,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     new FailureLenses(session),
     list,
     ...registerCommands(session, {
-      next: trees["next"]!,
-      runs: trees["runs"]!,
+      trees,
       list,
       fleet,
       pages,

@@ -1,6 +1,7 @@
 /** Editors of a plan's file: the marks of its tasks in the gutter, and a lens above each task that failed. */
 
 import * as vscode from "vscode";
+import { taskTitles } from "./names";
 import { nameOf, type Evaluation, type RunName, type Summary } from "./protocol";
 import { oneLine } from "./sanitize";
 import type { Session } from "./session";
@@ -93,7 +94,7 @@ export class FailureLenses implements vscode.CodeLensProvider, vscode.Disposable
     return failedTasks(run?.plan ?? null)
       .filter((task) => task.line <= lineCount)
       .map((task) => {
-        const title = `${oneLine(taskLabel(task))} · Peek Failure`;
+        const title = `${oneLine(taskLabel(task, taskTitles(run?.plan?.stages)))} · Peek Failure`;
         const subject = { ...nameOf(run!), task: task.id };
         const range = new vscode.Range(task.line - 1, 0, task.line - 1, 0);
         return new vscode.CodeLens(range, { title, command: "phasekeeper.peekFailure", arguments: [subject] });

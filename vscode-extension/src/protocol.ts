@@ -63,6 +63,8 @@ export interface Summary extends RunName, Pick<Evaluation, Shared> {
   readonly phaseTitle: string;
   readonly nextTitle: string;
   readonly taskTitles: Readonly<Record<string, string>>;
+  /** Of the phases that its step and questions name; older servers do not say. */
+  readonly phaseTitles?: Readonly<Record<string, string>>;
 }
 
 /** All runs of a root: how many there are, how many of them are not over, and the questions open in them. */
@@ -110,6 +112,8 @@ export interface Graph {
   readonly phases: readonly (Pick<Phase, "id" | "title" | "state"> & { readonly outcomes: readonly string[] })[];
   readonly edges: readonly { readonly from: string; readonly to: string; readonly because: string }[];
   readonly gates: readonly Gate[];
+  /** What is done inside phases and is none. */
+  readonly actions?: readonly Pick<Phase, "id" | "title">[];
 }
 
 /** One record of the journal; fields that are empty are left out. */
@@ -127,9 +131,15 @@ export interface Recorded {
   readonly next?: string;
   readonly question?: string;
   readonly option?: string;
+  /** In an answer: the question as the person read it, and the options that there were. */
+  readonly asked?: string;
+  readonly options?: readonly Option[];
   readonly why?: string;
   readonly message?: string;
   readonly workflow?: string;
+  /** In `recent`, by id; older servers do not say. */
+  readonly phaseTitles?: Readonly<Record<string, string>>;
+  readonly taskTitles?: Readonly<Record<string, string>>;
 }
 
 export interface Report {

@@ -1,6 +1,7 @@
 /** The next step of a run in a person's words. */
 
 import type { Evaluation, Suggestion } from "./protocol";
+import { stepTitle } from "./names";
 import { oneLine } from "./sanitize";
 
 /** How many tasks a step names before it counts them. */
@@ -9,9 +10,11 @@ const MOST_TASKS = 3;
 /** By the title of the phase that the step leads to, where it leads to one: "Fix the failing tasks: 03, 04". */
 export function stepLabel(suggestion: Suggestion, nextTitle: string): string {
   const { kind, action, suggestedNext, tasks, phrase } = suggestion;
+  const title = stepTitle(suggestedNext ?? "", [{ id: suggestedNext ?? "", title: nextTitle }]);
+  // An action has no title in a run.
+  if (kind === "act" && title !== suggestedNext) return title;
   if (!suggestedNext || (action && kind !== "act") || !["advance", "regress", "stay"].includes(kind))
     return oneLine(phrase);
-  const title = oneLine(nextTitle || suggestedNext, 80);
   const named = tasks.slice(0, MOST_TASKS).map((task) => shortTask(task, tasks));
   const more = tasks.length > MOST_TASKS ? ` and ${tasks.length - MOST_TASKS} more` : "";
   return `${title}${named.length ? `: ${oneLine(named.join(", "))}${more}` : ""}`;

@@ -15,13 +15,13 @@ from ....orchestration.findings import Finding, Severity, Span
 from ....orchestration.formats.json_text import read_json
 from ....orchestration.journal.lines import JOURNAL
 from ....orchestration.markdown.block_outline import split_lines
-from ....orchestration.result.phrases import in_sentence, status_phrase
 from ....orchestration.result.values import Evaluation, QuestionState
 from ....orchestration.sanitize import LIMIT, plain
-from ....orchestration.states import PhaseStatus, QuestionKind
+from ....orchestration.states import PhaseStatus, QuestionKind, RunStatus
 from ....orchestration.vfs.files import name_in
 from ..view.annotations import GATE_FAILED, PERSON_AWAITED, failed_gates
 from ..view.documents import DocumentContext
+from ..view.titles import gate_title, next_step, phase_title, phase_with_id, status_words
 
 OPTIONS = lsp.CodeLensOptions()
 _LENS, _REASON = 600, 120
@@ -60,8 +60,9 @@ def offers(finding: Finding, context: DocumentContext) -> list[lsp.Command]:
 def _engine_fixes(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
     """The engine's own fixes: a phase is done again, or the run rolls back to one."""
     for fix in finding.fixes if context.workflow and "redo" in context.workflow.effects else ():
-        title = f"{fix.title[:1].upper()}{fix.title[1:]}"
-        yield offer(title, CommandName.REDO, e, phase=fix.command[-1])
+        phase = fix.command[-1]
+        title = fix.title.replace(phase, f"“{phase_title(e, phase)}”", 1)
+        yield offer(f"{title[:1].upper()}{title[1:]}", CommandName.REDO, e, phase=phase)
 
 
 def _redo_producer(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
@@ -71,7 +72,7 @@ def _redo_producer(finding: Finding, e: Evaluation, context: DocumentContext) ->
     for phase in e.phases if current else ():
         makes_it = any(produced.path == finding.path for produced in phase.produces)
         if makes_it and current and phase.order <= current.order:
-            yield offer(f"Have {phase.id} done again", CommandName.REDO, e, phase=phase.id)
+            yield offer(f"Have “{phase_title(e, phase.id)}” done again", CommandName.REDO, e, phase=phase.id)
 
 
 def _questions(finding: Finding, e: Evaluation, context: DocumentContext) -> _Commands:
@@ -109,7 +110,8 @@ def _unproved_decision(finding: Finding, e: Evaluation, context: DocumentContext
         # It may have been signed by an earlier version, or before the folder was moved.
         yield from _repair(finding, e, context)
     if record.get("kind") == "override":
-        yield from _override_to(str(record.get("next")), f"Move the run to {record.get('next')}", e, context)
+        phase = str(record.get("next"))
+        yield from _override_to(phase, f"Move the run to “{phase_title(e, phase)}”", e, context)
         return
     for question in e.questions:
         if question.id.partition(":")[0] == str(record.get("question")).partition(":")[0]:
@@ -122,7 +124,7 @@ def _failed_gates(finding: Finding, e: Evaluation, context: DocumentContext) -> 
         order = next((phase.order for phase in e.phases if phase.id == gate.after), 0)
         ahead = [phase.id for phase in e.phases if phase.order > order and phase.state == PhaseStatus.AHEAD]
         if ahead and finding.data.get("gate", gate.id) == gate.id:
-            yield from _override_to(ahead[0], f"Override gate {gate.id}", e, context)
+            yield from _override_to(ahead[0], f"Override {gate_title(gate)}", e, context)
 
 
 def _override_to(phase: str, title: str, e: Evaluation, context: DocumentContext) -> _Commands:
@@ -186,20 +188,30 @@ def _check_runs(e: Evaluation) -> _Commands:
             yield offer(f"{what}: {stand}", CommandName.RUN_CHECKS, e, limit=_LENS, gate=gate.id)
 
 
+def _standing(context: DocumentContext, e: Evaluation, progress: str) -> Iterator[str]:
+    """Where a run stands, and what is next; of one that is over how it ended."""
+    if RunStatus(e.status).is_over:
+        plainly = e.status_reason.startswith("the run is ")
+        reason = "" if plainly or not e.status_reason else f", {plain(e.status_reason, _REASON)}"
+        yield f"{status_words(e.status)}{reason}{progress}"
+        return
+    phase = phase_with_id(e, e.current_phase) if e.current_phase else "unknown phase"
+    yield f"{plain(phase, 60)}: {status_words(e.status)}{progress}"
+    known = context.workflow.actions if context.workflow else {}
+    step = next_step(e, {name: action.title for name, action in known.items()})
+    yield f"next: {step} ({plain(e.suggestion.reason, _REASON)})"
+
+
 def code_lenses(context: DocumentContext, _: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """The lenses of a document of a run: of the whole run on the first line, and one above each stage."""
     e, plan = context.evaluation, context.own_plan()
     if e is None:
         return []
     progress = f", {e.progress_phrase}" if e.progress else ""
-    next_step = f"{in_sentence(e.suggestion.phrase)} ({plain(e.suggestion.reason, _REASON)})"
-    titles = [
-        f"{plain(e.current_phase or 'unknown phase', 60)}: {status_phrase(e.status)}{progress}",
-        f"next: {next_step}",
-    ]
+    titles = [*_standing(context, e, progress)]
     for gate in failed_gates(e):
         unmet = "; ".join(plain(each.text, 80) for each in gate.criteria if each.met is False)
-        titles.append(f"gate {plain(gate.id, 40)} is shut: not met: {unmet}")
+        titles.append(f"{plain(gate_title(gate), 90)} is shut: not met: {unmet}")
     top = context.text.range(Span(0, 0, 0, 0))
     lenses = [lsp.CodeLens(top, offer(title, CommandName.SHOW, e, limit=_LENS)) for title in titles]
     lenses += [lsp.CodeLens(top, command) for command in _check_runs(e)]

@@ -27,6 +27,7 @@ from ...workspace.workspace import Workspace
 from ..session.connection import Connection
 from ..session.payloads import VERSION, around_json, board_json, graph_json, page_json
 from ..session.transport import RequestFailed, encode_json
+from ..view.titles import titles_of
 
 Request = Callable[[Connection, Any], Awaitable[Any]]
 MOST_EVENTS = 1000
@@ -148,10 +149,29 @@ async def graph(connection: Connection, params: Any) -> Any:
 
 
 async def recent(connection: Connection, params: Any) -> Any:
-    return {"events": await asyncio.to_thread(_newest, await _boards(connection), _limit(params))}
+    boards, limit = await _boards(connection), _limit(params)
+    return {"events": await asyncio.to_thread(_with_titles, boards, limit)}
 
 
-def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
+def _with_titles(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
+    """The newest records, each with the titles of the phases and tasks that it names by ids."""
+    runs = {(str(board.root), run): each for board in boards for run, each in board.runs.items()}
+    return [
+        entry | titles_of(runs[entry["root"], entry["run"]], _phases_in(entry), _tasks_in(entry))
+        for entry in _newest(boards, limit)
+    ]
+
+
+def _phases_in(entry: _Record) -> set[str]:
+    return {str(entry[name]) for name in ("phase", "next") if entry.get(name)}
+
+
+def _tasks_in(entry: _Record) -> set[str]:
+    tasks = entry.get("tasks")
+    return {str(task) for task in (tasks if isinstance(tasks, list) else [entry.get("task")])}
+
+
+def _newest(boards: Sequence[RootBoard], limit: int) -> list[dict[str, Any]]:
     """The newest `limit` records of all runs, the newest first, as `history` has them, with `root` and `run`.
 
     Records without a time come last. What does not count, and a journal that cannot be trusted, is left out,
@@ -171,7 +191,7 @@ def _newest(boards: Sequence[RootBoard], limit: int) -> list[_Record]:
                     youngest = inf
                 queue.append((-youngest, False, board.root, run, path))
     heapify(queue)
-    records: list[_Record] = []
+    records: list[dict[str, Any]] = []
     while queue:
         bound, is_exact, root, run, path = heappop(queue)
         if len(records) == limit and -bound < _order(records[-1])[0]:

@@ -14,6 +14,7 @@ from ....orchestration.rendering.run_graph import run_graph
 from ....orchestration.result.values import Evaluation, as_json
 from ...live.boards import RootBoard, RootChange
 from ..view.pages import MOST_RUNS, RunCounts, counts_of, page_of, run_around
+from ..view.titles import titles_of
 
 VERSION = 1
 _SUMMARY = (
@@ -40,14 +41,18 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _titles(evaluation: Evaluation) -> dict[str, Any]:
-    """The titles of what a summary names by ids: the phase, the next one, the first tasks at hand."""
+    """The titles of what a summary names by ids: the phase, the next one, what is forbidden, what
+    questions are about, the first tasks at hand."""
     titles = {phase.id: phase.title for phase in evaluation.phases}
-    suggestion, plan = evaluation.suggestion, evaluation.plan
-    tasks = (plan.task(name) for name in suggestion.tasks[:_MOST_TITLES]) if plan else ()
+    suggestion, questions = evaluation.suggestion, evaluation.questions
+    tasks = {*suggestion.tasks[:_MOST_TITLES]}
+    tasks.update(task for question in questions for task in question.tasks[:_MOST_TITLES])
+    phases = {str(entry.get("phase")) for question in questions for entry in question.history}
+    phases.update(entry.action for entry in suggestion.forbidden)
     return {
         "phaseTitle": titles.get(evaluation.current_phase or "", ""),
         "nextTitle": titles.get(suggestion.suggested_next or "", ""),
-        "taskTitles": {task.id: task.title for task in tasks if task},
+        **titles_of(evaluation, phases, tasks),
     }
 
 
@@ -114,5 +119,10 @@ def merge_changes(before: RootChange, after: RootChange) -> RootChange:
 
 
 def graph_json(workflow: Workflow, evaluation: Evaluation) -> dict[str, Any]:
-    """A run as a graph, and the same as Mermaid."""
-    return {"mermaid": mermaid_diagram(workflow, evaluation), **run_graph(workflow, evaluation)}
+    """A run as a graph, and the same as Mermaid; `actions` are what is done inside phases and is none."""
+    actions = [{"id": name, "title": action.title} for name, action in workflow.actions.items()]
+    return {
+        "mermaid": mermaid_diagram(workflow, evaluation),
+        **run_graph(workflow, evaluation),
+        "actions": actions,
+    }

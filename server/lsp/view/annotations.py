@@ -14,11 +14,11 @@ from typing import NamedTuple
 from lsprotocol import types as lsp
 
 from ....orchestration.findings import Evidence, Finding, Severity, Span
-from ....orchestration.result.phrases import in_sentence
 from ....orchestration.result.values import CriterionState, Evaluation, GateState, QuestionState
 from ....orchestration.sanitize import plain, value_text
 from ....orchestration.states import GateStatus, QuestionKind
 from .positions import EncodedText
+from .titles import gate_title, next_step
 
 # The codes that only editors show; those of the engine are in `findings.CODES`.
 GATE_FAILED = "gate-failed"
@@ -90,12 +90,12 @@ def _gate(evaluation: Evaluation, gate: GateState) -> Iterator[Annotation]:
         if criterion.met is False:
             place, _, _ = _grounds(evaluation, criterion.evidence)
             unmet.setdefault(place, []).append(criterion)
-    next_step = in_sentence(evaluation.suggestion.phrase)
+    then = next_step(evaluation)
     for (path, span), criteria in unmet.items():
         _, reason, further = _grounds(evaluation, criteria[0].evidence)
         value = f" ({plain(reason.expression, 80)} = {value_text(reason.value)})" if reason else ""
         texts = "; ".join(criterion.text for criterion in criteria)
-        message = f"gate {gate.id} is shut: not met: {texts}{value}; next: {next_step}"
+        message = f"{gate_title(gate)} is shut: not met: {texts}{value}; next: {then}"
         finding = Finding(GATE_FAILED, path, message, span, Severity.WARNING, data={"gate": gate.id})
         yield Annotation(finding, evaluation.run, further)
 
@@ -108,7 +108,7 @@ def _question(evaluation: Evaluation, question: QuestionState) -> Annotation:
         if (path := entry.get("path"))
     )
     options = ", ".join(option.id for option in question.options)
-    message = f"{question.kind} {question.id}: {question.question}" + (f" ({options})" if options else "")
+    message = f"{question.kind}: {question.question}" + (f" ({options})" if options else "")
     severity = Severity.WARNING if question.kind == QuestionKind.ESCALATION else Severity.INFO
     (path, span), _, further = _grounds(evaluation, evaluation.suggestion.evidence)
     finding = Finding(PERSON_AWAITED, path, message, span, severity, data={"question": question.id})

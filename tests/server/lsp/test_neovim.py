@@ -98,11 +98,12 @@ def test_a_report_that_fails_shuts_the_gate_and_the_third_asks_a_person(root: Pa
         [failed] = [d for d in shut if d["code"] == "gate-failed"]
         # The verdict stands on the fifth line of the report that was just saved.
         assert failed["line"] == 4
-        assert "gate 3 is shut" in failed["message"]
+        assert "gate “After 4b failed” is shut" in failed["message"]
     assert any(
-        title.startswith("next: go back to F1 (4b failed (1 of 3)") for title in values_of(found, "lenses")[0]
+        title.startswith("next: go back to “Failure analysis” (4b failed (1 of 3)")
+        for title in values_of(found, "lenses")[0]
     )
     [asked] = [d for d in values_of(found, "escalated")[0] if d["code"] == "person-awaited"]
-    assert asked["message"].startswith("escalation fix_iterations:2")
+    assert asked["message"].startswith("escalation: 4b failed")
     assert any(title.startswith("escalation: ") for title in values_of(found, "plan lenses")[0])
     assert values_of(found, "stopped") == [True]

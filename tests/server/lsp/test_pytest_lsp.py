@@ -51,7 +51,7 @@ async def test_an_editor_s_session_from_the_diagnostic_to_the_action(client: Lan
     assert {each.code for each in found} == {"status-drift"}
     document = lsp.TextDocumentIdentifier(uri)
     lenses = await client.text_document_code_lens_async(lsp.CodeLensParams(text_document=document))
-    assert lenses and lenses[0].command and lenses[0].command.title.startswith("4a: ")
+    assert lenses and lenses[0].command and lenses[0].command.title.startswith("Implement (4a): ")
     here = lsp.Position(found[0].range.start.line, 0)
     hover = await client.text_document_hover_async(
         lsp.HoverParams(text_document=document, position=lsp.Position(7, 8))

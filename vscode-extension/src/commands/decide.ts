@@ -14,11 +14,13 @@ import {
   type RunName,
   type Summary,
 } from "../protocol";
+import { stepTitle } from "../names";
 import { escapeLabel, messageOf, oneLine } from "../sanitize";
 import type { Session } from "../session";
 import { isOver, openQuestions, runOf } from "../store";
 import type { Subject } from "../views/row";
 import { titleOf } from "../views/runs";
+import { chosenLabel } from "../views/recent";
 import { KIND, optionLabels } from "../views/waiting";
 import { showOutcome, type Way } from "./outcome";
 import { askText, choose, chooseRun, chooseRunWith, isNamed, isSameRun, runNamed } from "./pick";
@@ -82,7 +84,9 @@ async function chooseQuestion(
       detail: `${escapeLabel(titleOf(entry.run))} · ${escapeLabel(entry.question.options.map((option) => optionLabels(option).label).join(" / "), 400)}`,
       value: entry,
     }));
-  return choose(items, "What do you decide on?", kind ? `No ${KIND[kind].label} is open.` : "Nothing waits for you.");
+  const here = isNamed(subject) ? runOf(session.store.state, subject) : undefined;
+  const none = kind ? `No ${KIND[kind].label} is open` : "Nothing waits for you";
+  return choose(items, "What do you decide on?", here ? `${none} in ${escapeLabel(titleOf(here))}.` : `${none}.`);
 }
 
 /** The id of the option that a person chose after reading the text, or words where the question has no options. */
@@ -182,7 +186,7 @@ async function answeredMeanwhile(session: Session, name: RunName, question: stri
     if (!answered) return "This question is not open any more.";
     const by = answered.actor ? `, by ${answered.actor}` : "";
     const why = answered.why ? ` (${answered.why})` : "";
-    return escapeLabel(`This question was answered meanwhile${by}: ${answered.option ?? ""}${why}`, 400);
+    return escapeLabel(`This question was answered meanwhile${by}: ${chosenLabel(answered)}${why}`, 400);
   } catch (error) {
     session.output.debug(messageOf(error));
     return undefined;
@@ -193,22 +197,22 @@ async function answeredMeanwhile(session: Session, name: RunName, question: stri
 export async function override(session: Session, subject: Partial<Subject>): Promise<void> {
   const fits = (run: Summary): boolean => !isOver(run) && run.currentPhase !== null;
   const run = await chooseRun(session, subject, "Override what the files say of which run?", fits);
-  const to = run && (subject.to ?? (await choosePhase(session, run)));
+  const graph = run && (await session.client.request("phasekeeper/graph", nameOf(run)));
+  const to = graph && (subject.to ?? (await choosePhase(run, graph)));
   if (!to) return;
   const decision = { ...nameOf(run), kind: "override", to } as const;
   const prepared = await prepare(session, decision);
-  if (!prepared || (await confirm(prepared, ["Override…"])) === undefined) return;
-  const outcome = `overridden: now in ${to}`;
-  const box = { title: prepared.title, prompt: WHY, outcome, again: "overrideGate" };
+  const phase = stepTitle(to, graph.phases);
+  const title = `Move ${titleOf(run)} to “${phase}”, against what its files say?`;
+  if (!prepared || (await confirm({ ...prepared, title }, ["Override…"])) === undefined) return;
+  const outcome = `overridden: now in “${phase}”`;
+  const box = { title, prompt: WHY, outcome, again: "overrideGate" };
   await decide(session, decision, prepared.revision, box);
 }
 
-async function choosePhase(session: Session, run: Summary): Promise<string | undefined> {
-  const graph = await session.client.request("phasekeeper/graph", nameOf(run));
-  if (!graph) return undefined;
-  const titles = new Map(graph.phases.map((phase) => [phase.id, phase.title]));
+function choosePhase(run: Summary, graph: Graph): Promise<string | undefined> {
   const items = reachable(graph.edges, run.currentPhase ?? "").map((phase) => ({
-    label: escapeLabel(titles.get(phase) || phase),
+    label: escapeLabel(stepTitle(phase, graph.phases)),
     description: escapeLabel(phase),
     detail: phase === run.suggestion.suggestedNext ? "suggested" : undefined,
     value: phase,
@@ -230,14 +234,15 @@ export async function rollBack(session: Session, subject: Partial<Subject>): Pro
     );
     return;
   }
-  const message = `Roll ${titleOf(run)} back to ${oneLine(target.phase)}?`;
+  const phase = stepTitle(target.phase, run.phases);
+  const message = `Roll ${titleOf(run)} back to “${phase}”?`;
   const prepared = await prepare(session, { ...nameOf(run), kind: "redo", phase: target.phase });
   if (!prepared || (await confirm({ ...prepared, title: message }, ["Roll Back…"])) === undefined) return;
   const reason = await askText(message, "Why? The reason is recorded.");
   if (!reason) return;
   const redo = session.client.request("phasekeeper/redo", { ...nameOf(run), phase: target.phase, reason });
   const again: Way = { title: "Try Again…", command: "rollBack", subject: nameOf(run) };
-  await showOutcome(session, `rolled back to ${target.phase}`, redo, () => [again]);
+  await showOutcome(session, `rolled back to “${phase}”`, redo, () => [again]);
 }
 
 /** The phases that rules lead to from a phase, nearest first, without itself. */

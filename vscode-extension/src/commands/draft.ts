@@ -8,6 +8,7 @@ import * as vscode from "vscode";
 import { keyOf, type Reportable, type RunName } from "../protocol";
 import { escapeLabel, messageOf, oneLine } from "../sanitize";
 import type { Subject } from "../views/row";
+import { hideErrors } from "./outcome";
 
 /** The report that a draft belongs to. */
 export interface Drafted extends RunName {
@@ -126,6 +127,8 @@ export async function giveUpDraft({ draft = "" }: Partial<Subject>): Promise<voi
   entry?.settle(undefined);
   forget(draft);
   await discard(document);
+  // Why it was refused is nothing to be mended any more.
+  await hideErrors();
 }
 
 async function agreesToDiscard(title: string): Promise<boolean> {

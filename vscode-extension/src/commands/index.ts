@@ -8,14 +8,15 @@ import type { RunPages } from "../page/panel";
 import type { FleetBoards } from "../server/fleet";
 import type { InstallTarget } from "../server/installation";
 import type { Session } from "../session";
+import { runAt } from "../store";
 import type { Row, Subject } from "../views/row";
 import type { RunListOptions } from "../views/options";
 import { FILTER_KINDS, titleOf } from "../views/runs";
-import { focusedRun } from "../views/status";
 import type { Tree } from "../views/tree";
 import { runChecks } from "./check";
 import { answer, override, rollBack } from "./decide";
 import { giveUpDraft, handInDraft } from "./draft";
+import { isPressed, pressedOn } from "./keyboard";
 import { showError } from "./outcome";
 import { activeFile, chooseRun, isSameRun, subjectOf } from "./pick";
 import { report } from "./report";
@@ -40,8 +41,7 @@ const WRITING: ReadonlySet<string> = new Set([
 type Act = (subject: Partial<Subject>) => unknown;
 
 interface Parts {
-  readonly next: Tree;
-  readonly runs: Tree;
+  readonly trees: Readonly<Record<string, Tree>>;
   readonly list: RunListOptions;
   readonly fleet: FleetBoards;
   readonly pages: RunPages;
@@ -53,7 +53,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
   const acts: Record<string, Act> = {
     startRun: () => startRun(session),
     openExample: () => openExample(session),
-    showNextStep: (subject) => showNext(session, parts.next, subject),
+    showNextStep: (subject) => showNext(session, parts.trees, subject),
     explainGate: (subject) => explainGate(session, subject),
     peekFailure: (subject) => peekFailure(session, subject),
     approveQuestion: (subject) => answer(session, subject, "approval"),
@@ -62,7 +62,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     rollBack: (subject) => rollBack(session, subject),
     reportOutcome: (subject) => report(session, subject),
     claimTask: (subject) => claim(session, subject),
-    revealRun: (subject) => parts.runs.reveal((row) => isRunRow(row, subject)),
+    revealRun: (subject) => parts.trees["runs"]!.reveal((row) => isRunRow(row, subject)),
     filterRuns: () => filterRuns(parts.list),
     clearFilter: () => parts.list.set({ filter: "" }),
     groupRuns: () => parts.list.set({ groupByWorkflow: true }),
@@ -75,6 +75,7 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
     copyPrompt: (subject) => copyPrompt(session, subject),
     openPage: (subject) => openPage(session, parts.pages, subject),
     showGraph: (subject) => openPage(session, parts.pages, subject, "graph"),
+    showTimeline: (subject) => openPage(session, parts.pages, subject, "timeline"),
     installServer: () => installServer(session, parts.installation),
     choosePython: () => choosePython(),
     restartServer: () => session.client.restartByUser(),
@@ -95,7 +96,11 @@ export function registerCommands(session: Session, parts: Parts): vscode.Disposa
         session,
         WRITING.has(name) && !vscode.workspace.isTrusted
           ? explainRestrictedMode()
-          : act(withSelection(subjectOf(argument), selected)),
+          : act(
+              isPressed(argument)
+                ? pressedOn(name, session.store.state, parts.trees[argument.view], activeFile())
+                : withSelection(subjectOf(argument), selected),
+            ),
       ),
     ),
   );
@@ -110,7 +115,7 @@ function withSelection(subject: Partial<Subject>, selected: unknown): Partial<Su
 }
 
 export const isRunRow = (row: Row, name: Partial<RunName>): boolean =>
-  row.context === "run" && row.subject !== undefined && isSameRun(row.subject, name);
+  /^run\b/.test(row.context ?? "") && row.subject !== undefined && isSameRun(row.subject, name);
 
 async function filterRuns(list: RunListOptions): Promise<void> {
   const filter = await vscode.window.showInputBox({
@@ -141,8 +146,10 @@ async function reportFailure(session: Session, act: unknown): Promise<void> {
   }
 }
 
+const WHICH_PAGE = "The page of which run?";
+
 async function openPage(session: Session, pages: RunPages, subject: Partial<Subject>, tab?: Tab): Promise<void> {
-  const focused = subject.run === undefined && activeFile() ? focusedRun(session.store.state, activeFile()) : undefined;
-  const run = await chooseRun(session, focused ?? subject, "The page of which run?", () => true);
+  const file = subject.run === undefined ? activeFile() : undefined;
+  const run = await chooseRun(session, (file && runAt(session.store.state, file)) || subject, WHICH_PAGE, () => true);
   if (run) pages.show(nameOf(run), titleOf(run), tab);
 }

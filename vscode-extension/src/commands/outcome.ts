@@ -31,6 +31,11 @@ export async function showError(session: Session, message: string, ways: readonl
   if (way) await vscode.commands.executeCommand(`phasekeeper.${way.command}`, way.subject);
 }
 
+/** Errors that stand in the window are seen no more, but by a look at the notifications. */
+export async function hideErrors(): Promise<void> {
+  if (open > 0) await vscode.commands.executeCommand("notifications.hideToasts");
+}
+
 /** Show what a request to record something came to: `outcome`, or why not, with the ways on. Whether it was recorded. */
 export async function showOutcome(
   session: Session,
@@ -46,7 +51,7 @@ export async function showOutcome(
     return false;
   }
   // A refusal that still stands there would say the opposite.
-  if (open > 0) await vscode.commands.executeCommand("notifications.hideToasts");
+  await hideErrors();
   vscode.window.setStatusBarMessage(`$(check) ${escapeLabel(outcome)}`, 5000);
   return true;
 }

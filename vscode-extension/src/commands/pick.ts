@@ -4,10 +4,9 @@ import * as vscode from "vscode";
 import { keyOf, type Evaluation, type RunName, type Summary } from "../protocol";
 import { escapeLabel } from "../sanitize";
 import type { Session } from "../session";
-import { isOver, missing, runOf, runsOf } from "../store";
+import { isOver, missing, runAt, runOf, runsOf, type State } from "../store";
 import type { Subject } from "../views/row";
-import { STATUS, titleOf, whereOf } from "../views/runs";
-import { focusedRun } from "../views/status";
+import { byUrgency, endedWords, STATUS, titleOf, whereOf } from "../views/runs";
 
 /** Commands are called with a row of a tree, with a subject (a click), or by lenses with plain data. */
 export function subjectOf(argument: unknown): Partial<Subject> {
@@ -26,9 +25,11 @@ export async function choose<T>(items: readonly Choice<T>[], title: string, none
     return undefined;
   }
   if (items.length === 1) return items[0]!.value;
-  const picked = await vscode.window.showQuickPick(items, { title, matchOnDescription: true, matchOnDetail: true });
-  return picked?.value;
+  return (await pickOne(items, title))?.value;
 }
+
+const pickOne = <T>(items: readonly Choice<T>[], title: string): Thenable<Choice<T> | undefined> =>
+  vscode.window.showQuickPick(items, { title, matchOnDescription: true, matchOnDetail: true });
 
 /** The path of the active editor's file, with slashes. */
 export const activeFile = (): string | undefined => filePath(vscode.window.activeTextEditor?.document.uri);
@@ -45,17 +46,53 @@ export async function runNamed(session: Session, name: RunName): Promise<Summary
   return runOf(session.store.state, name) ?? session.client.loadRun(name);
 }
 
-/** The run that a command is about; runs of a person's present file come first. */
+/** The run that a command was called with, where it fits; else why nothing is done with it. */
+async function namedRun(
+  session: Session,
+  name: RunName,
+  fits: (run: Summary) => boolean,
+): Promise<Summary | undefined> {
+  const run = await runNamed(session, name);
+  if (run && (fits(run) || !isOver(run))) return run;
+  if (!run) void vscode.window.showInformationMessage("This run is not there any more.");
+  else void showEnd(run);
+  return undefined;
+}
+
+const PAGE = "Open Run Page";
+
+/** Say of a run with which nothing more is done how it ended. */
+async function showEnd(run: Summary): Promise<void> {
+  const message = `${escapeLabel(titleOf(run))} is over: ${escapeLabel(endedWords(run), 300)}.`;
+  if (await vscode.window.showInformationMessage(message, PAGE))
+    await vscode.commands.executeCommand("phasekeeper.openPage", { root: run.root, run: run.run });
+}
+
+/** Why no run is offered. */
+function noneWords(state: State, file: string | undefined): string {
+  const runs = runsOf(state);
+  const here = file && runAt(state, file);
+  if (here && isOver(here)) return `${titleOf(here)} is over: ${endedWords(here)}. No other run fits.`;
+  if (runs.length === 0) return "There is no run here.";
+  return runs.every(isOver) ? "All runs here are over." : "There is no such run here.";
+}
+
+/**
+ * The run that a command is about, of those that fit; the run of a person's present file comes first. `may` says
+ * whether a run that is over fits which the command was called with.
+ */
 export async function chooseRun(
   session: Session,
   subject: Partial<Subject>,
   title: string,
   fits: (run: Summary) => boolean = (run) => !isOver(run),
+  may = fits,
 ): Promise<Summary | undefined> {
-  if (isNamed(subject)) return runNamed(session, subject);
+  if (isNamed(subject)) return namedRun(session, subject, may);
   const { state } = session.store;
-  const first = focusedRun(state, activeFile());
-  const runs = runsOf(state).filter(fits);
+  const file = activeFile();
+  const first = file ? runAt(state, file) : undefined;
+  const runs = byUrgency(runsOf(state).filter(fits));
   const sorted = first && runs.includes(first) ? [first, ...runs.filter((run) => run !== first)] : runs;
   const items = sorted.map((run) => ({
     label: escapeLabel(titleOf(run)),
@@ -64,7 +101,12 @@ export async function chooseRun(
     value: run,
   }));
   const more = [...state.roots.values()].filter((root) => missing(root).going > 0);
-  if (more.length === 0) return choose(items, title, "There is no such run here.");
+  if (more.length === 0) {
+    // Where the file in front is of a run that is over, another one is never taken unasked.
+    if (items.length === 1 && first && isOver(first) && items[0]!.value !== first)
+      return (await pickOne(items, title))?.value;
+    return choose(items, title, escapeLabel(noneWords(state, file), 400));
+  }
   const count = more.reduce((sum, root) => sum + missing(root).going, 0);
   const further = { label: `$(ellipsis) ${count} more…`, value: undefined, alwaysShow: true };
   const picked = await vscode.window.showQuickPick([...items, further], {
@@ -74,30 +116,31 @@ export async function chooseRun(
   });
   if (!picked || picked.value) return picked?.value;
   await Promise.all(more.map((root) => session.client.loadMore(root.root, "going")));
-  return chooseRun(session, subject, title, fits);
+  return chooseRun(session, subject, title, fits, may);
 }
 
 /** So many runs are looked at as a whole before one is picked; any others are offered as they are. */
 const MOST_LOOKED = 30;
 
-/** The run that a command is about, of those in which there is something for it; `may` says so without a look. */
+/** The run that a command is about, of those in which there is something for it; `fits` says so without a look. */
 export async function chooseRunWith(
   session: Session,
   subject: Partial<Subject>,
   title: string,
   has: (whole: Evaluation, run: Summary) => boolean,
-  may: (run: Summary) => boolean = (run) => !isOver(run),
+  fits: (run: Summary) => boolean = (run) => !isOver(run),
+  may = fits,
 ): Promise<Summary | undefined> {
-  if (isNamed(subject)) return runNamed(session, subject);
-  const looked = runsOf(session.store.state).filter(may).slice(0, MOST_LOOKED);
+  if (isNamed(subject)) return namedRun(session, subject, may);
+  const looked = runsOf(session.store.state).filter(fits).slice(0, MOST_LOOKED);
   const answers = await Promise.all(
     looked.map(async (run) => {
       const whole = await session.evaluations.get(run);
       return [keyOf(run), whole !== null && has(whole, run)] as const;
     }),
   );
-  const fits = new Map(answers);
-  return chooseRun(session, subject, title, (run) => fits.get(keyOf(run)) ?? may(run));
+  const known = new Map(answers);
+  return chooseRun(session, subject, title, (run) => known.get(keyOf(run)) ?? fits(run));
 }
 
 /** A root: the only one, or the one that is picked. */

@@ -2,13 +2,15 @@
 
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
+import { stepTitle, taskTitles, tasksNamed } from "../names";
 import { keyOf, nameOf, type Evaluation, type Reportable, type RunName, type Summary, type Task } from "../protocol";
-import { baseName, escapeLabel, messageOf, oneLine } from "../sanitize";
+import { baseName, escapeLabel, messageOf } from "../sanitize";
 import type { Session } from "../session";
 import { exampleFor, stepOf } from "../views/next";
 import { taskLabel } from "../views/plan";
 import { FAILED_OUTCOMES } from "../views/recent";
 import { isFilePath, type Subject } from "../views/row";
+import { titleOf } from "../views/runs";
 import { closeDrafts, fillInData, fillInForm, needsData, takeRestored, type Drafted } from "./draft";
 import { showOutcome, type Way } from "./outcome";
 import { askText, chooseRun } from "./pick";
@@ -22,9 +24,9 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
   const step = subject.step || stepOf(run);
   const graph = await session.client.request("phasekeeper/graph", nameOf(run));
   const phase = graph?.phases.find(({ id }) => id === step);
-  const title = oneLine(phase?.title || step, 80);
+  const title = stepTitle(step, [...(graph?.phases ?? []), ...(graph?.actions ?? [])]);
   const about = subject.tasks ?? (subject.task ? [subject.task] : undefined);
-  const outcome = subject.outcome ?? (await chooseOutcome(phase?.outcomes ?? OUTCOMES, title, about));
+  const outcome = subject.outcome ?? (await chooseOutcome(session, run, phase?.outcomes ?? OUTCOMES, title, about));
   if (!outcome) return;
   const tasks = about ?? (await chooseTasks(session, run));
   if (!tasks) return;
@@ -46,7 +48,7 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
     };
     const request = session.client
       .request("phasekeeper/report", { ...nameOf(run), step, outcome, ...details })
-      .catch(withoutForm);
+      .catch((error: unknown) => refuse(error, step, title));
     const ways = (error: unknown): Way[] => waysOn(run, due, drafted, isDraft, messageOf(error));
     if (await showOutcome(session, `recorded: ${title} ${outcome}`, request, ways)) {
       sentences.delete(sentenceKey(drafted));
@@ -57,22 +59,28 @@ export async function report(session: Session, subject: Partial<Subject>): Promi
 }
 
 async function chooseOutcome(
+  session: Session,
+  run: Summary,
   outcomes: readonly string[],
   title: string,
   about: readonly string[] | undefined,
 ): Promise<string | undefined> {
   const items = outcomes.map((outcome) => ({ label: escapeLabel(outcome), value: outcome }));
-  const of = about ? ` for ${about.join(", ")}` : "";
-  return (await vscode.window.showQuickPick(items, { title: escapeLabel(`What did “${title}” come to${of}?`) }))?.value;
+  const of = about ? ` for ${tasksNamed(about, taskTitles((await session.evaluations.get(run))?.plan?.stages))}` : "";
+  return (
+    await vscode.window.showQuickPick(items, {
+      title: escapeLabel(`What did “${title}” come to${of}?`),
+      placeHolder: escapeLabel(titleOf(run)),
+    })
+  )?.value;
 }
 
 /** A refusal of a text ends with the form that it has to have, as a quoted text: here that stands in its editor. */
 const FORM = / Fill in "(?:[^"\\]|\\.)*" and hand it in .*$/s;
 
-function withoutForm(error: unknown): never {
-  const why = messageOf(error);
-  if (!FORM.test(why)) throw error;
-  throw new Error(why.replace(FORM, " Change that in its text, and report again."));
+function refuse(error: unknown, step: string, title: string): never {
+  const named = messageOf(error).replace(`a report of ${step} `, `a report of “${title}” `);
+  throw new Error(named.replace(FORM, " Change that in its text, and report again."));
 }
 
 /** So many files that a report was refused for have a button. */
@@ -133,7 +141,8 @@ async function askSentence(about: Drafted): Promise<string | undefined> {
 
 /** The tasks that a report is about, of those that are handed out or claimed; none where there are none. */
 async function chooseTasks(session: Session, run: Summary): Promise<string[] | undefined> {
-  const offered = tasksAtWork(run, await session.evaluations.get(run));
+  const whole = await session.evaluations.get(run);
+  const offered = tasksAtWork(run, whole);
   if (offered.length === 0) return [];
   const own = offered.filter(({ claimedBy }) => claimedBy === userInfo().username);
   const claimed = own.length ? own : offered.filter(({ claimedBy }) => claimedBy !== null);
@@ -141,7 +150,9 @@ async function chooseTasks(session: Session, run: Summary): Promise<string[] | u
     offered.length === 1 || claimed.length !== 1 ? offered.slice(0, offered.length === 1 ? 1 : 0) : claimed;
   const items = offered.map((task) => ({
     label: escapeLabel(task.title || task.id),
-    description: [task.title && escapeLabel(task.id), escapeLabel(taskLabel(task))].filter(Boolean).join(" · "),
+    description: [task.title && escapeLabel(task.id), escapeLabel(taskLabel(task, taskTitles(whole?.plan?.stages)))]
+      .filter(Boolean)
+      .join(" · "),
     value: task.id,
     picked: likely.includes(task),
   }));

@@ -2,9 +2,11 @@
 
 import * as vscode from "vscode";
 import { gateWord } from "../gate";
+import { gateTitle, stepTitle, taskTitles } from "../names";
 import { nameOf, type Evaluation, type Gate, type Task } from "../protocol";
 import { escapeLabel, utf16Offset } from "../sanitize";
 import type { Session } from "../session";
+import { onlyWaits } from "../views/next";
 import { failedTasks, taskLabel } from "../views/plan";
 import { evidenceLabel, placeLabel, placeOf, type Place, type Subject } from "../views/row";
 import { criterionLabel, GATE } from "../views/runs";
@@ -42,9 +44,10 @@ const absence = ({ path }: Place): string => `${escapeLabel(path, 400)} is not t
 /** Show the report that failed a task in a peek beside the task's line, at the words that say so. */
 export async function peekFailure(session: Session, subject: Partial<Subject>): Promise<void> {
   const hasFailed = ({ plan }: Evaluation): boolean => failedTasks(plan).length > 0;
-  const named = await chooseRunWith(session, subject, "The failures of which run?", hasFailed);
+  const title = "The failures of which run?";
+  const named = await chooseRunWith(session, subject, title, hasFailed, undefined, () => true);
   const run = named && (await session.evaluations.get(named));
-  const task = run && (await chooseFailed(failedTasks(run.plan), subject.task));
+  const task = run && (await chooseFailed(run, subject.task));
   const place = task && placeOf(run.root, task.failedBy!);
   const [plan, report] = place ? [uriOf({ ...place, path: run.plan!.path }), uriOf(place)] : [];
   if (!plan || !report) return;
@@ -59,13 +62,14 @@ export async function peekFailure(session: Session, subject: Partial<Subject>): 
   await vscode.commands.executeCommand("editor.action.peekLocations", plan, line, locations, "peek");
 }
 
-function chooseFailed(tasks: readonly Task[], id: string | undefined): Promise<Task | undefined> {
+function chooseFailed(run: Evaluation, id: string | undefined): Promise<Task | undefined> {
+  const tasks = failedTasks(run.plan);
   const named = tasks.find((task) => task.id === id);
   if (named || tasks.length === 1) return Promise.resolve(named ?? tasks[0]);
   const items = tasks.map((task) => ({
     label: `$(error) ${escapeLabel(task.title || task.id)}`,
     description: escapeLabel(task.id),
-    detail: escapeLabel(taskLabel(task)),
+    detail: escapeLabel(taskLabel(task, taskTitles(run.plan?.stages))),
     value: task,
   }));
   return choose(items, "The failure of which task?", "No task of this run has failed.");
@@ -134,21 +138,29 @@ function rangeOf(document: vscode.TextDocument, place: Place): vscode.Range | un
   return new vscode.Range(line, column, line, column);
 }
 
-export async function showNext(session: Session, tree: Tree, subject: Partial<Subject>): Promise<void> {
+/** A run that only waits for an answer has its row among what waits. */
+export async function showNext(
+  session: Session,
+  trees: Readonly<Record<string, Tree>>,
+  subject: Partial<Subject>,
+): Promise<void> {
   const run = await chooseRun(session, subject, "The next step of which run?");
-  if (run) await tree.reveal((row) => row.subject !== undefined && isSameRun(run, row.subject));
+  if (run)
+    await trees[onlyWaits(run) ? "waiting" : "next"]!.reveal(
+      (row) => row.subject !== undefined && isSameRun(run, row.subject),
+    );
 }
 
 type Line = vscode.QuickPickItem & { place?: Place };
 
 /** A gate with its criteria and their evidence, as a list; choosing a line opens what it was read from. */
 export async function explainGate(session: Session, subject: Partial<Subject>): Promise<void> {
-  const named = await chooseRun(session, subject, "Explain a gate of which run?");
+  const named = await chooseRun(session, subject, "Explain a gate of which run?", undefined, () => true);
   const run = named && (await session.client.request("phasekeeper/run", nameOf(named)));
   const gate = run && (await chooseGate(run, subject.gate));
   if (!gate) return;
   const picked = await vscode.window.showQuickPick(gateLines(run, gate), {
-    title: `${escapeLabel(gate.title || gate.id)}: ${gateWord(run, gate)}`,
+    title: `${escapeLabel(gateTitle(gate))}: ${gateWord(run, gate)}`,
     placeHolder: gate.status === "passed" ? "Why it is open" : "What it takes to pass",
   });
   if (picked?.place) await openPlace({ place: picked.place });
@@ -161,9 +173,9 @@ function chooseGate(run: Evaluation, id: string | undefined): Promise<Gate | und
   const items = [...run.gates]
     .sort((one, other) => rank(one) - rank(other))
     .map((gate) => ({
-      label: `$(${GATE[gate.status].name}) ${escapeLabel(gate.title || gate.id)}`,
+      label: `$(${GATE[gate.status].name}) ${escapeLabel(gateTitle(gate))}`,
       description: gateWord(run, gate),
-      detail: escapeLabel(`after ${gate.after}`),
+      detail: escapeLabel(`after “${stepTitle(gate.after, run.phases)}”`),
       value: gate,
     }));
   return choose(items, "Which gate?", "This run has no gates.");
@@ -191,9 +203,12 @@ function gateLines(run: Evaluation, gate: Gate): Line[] {
     ];
   });
   const ways = [
-    ...gate.allowed.map((action): Line => ({ label: `$(arrow-right) ${escapeLabel(action)}`, description: "allowed" })),
+    ...gate.allowed.map((action): Line => ({
+      label: `$(arrow-right) ${escapeLabel(stepTitle(action, run.phases))}`,
+      description: "allowed",
+    })),
     ...gate.forbidden.map((entry): Line => ({
-      label: `$(circle-slash) ${escapeLabel(entry.action)}`,
+      label: `$(circle-slash) ${escapeLabel(stepTitle(entry.action, run.phases))}`,
       description: `forbidden: ${escapeLabel(entry.because)}`,
     })),
   ];

@@ -3,6 +3,7 @@
 import { userInfo } from "node:os";
 import * as vscode from "vscode";
 import { forgetClaim, keepClaim } from "../claims";
+import { taskTitles, tasksNamed, type TaskTitles } from "../names";
 import { nameOf, type Evaluation, type RunName, type Summary, type Task } from "../protocol";
 import { escapeLabel, messageOf } from "../sanitize";
 import { ARGUMENTS } from "../server/discovery";
@@ -10,6 +11,7 @@ import { exec } from "../server/exec";
 import type { Session } from "../session";
 import { taskLabel } from "../views/plan";
 import type { Subject } from "../views/row";
+import { titleOf } from "../views/runs";
 import { showError, showOutcome, type Way } from "./outcome";
 import { askText, choose, chooseRoot, chooseRunWith } from "./pick";
 import { openPlace, openToWrite } from "./show";
@@ -97,14 +99,17 @@ async function chooseWorkflow(session: Session, root: string): Promise<Listed | 
 }
 
 export async function claim(session: Session, subject: Partial<Subject>): Promise<void> {
-  const chosen = await chooseTask(session, subject, "Claim a task of which run?", (task, run) =>
-    run.suggestion.tasks.includes(task.id),
-  );
+  const isFree = (task: Task, run: Summary): boolean => run.suggestion.tasks.includes(task.id);
+  const chosen = await chooseTask(session, subject, "Claim a task of which run?", isFree, "can be claimed now");
   if (!chosen) return;
   const { run } = chosen;
   const tasks = subject.tasks ?? [chosen.task];
-  const named = tasks.join(", ");
-  const who = await askText(`Claim ${named}`, "Who takes it: a person or an assistant.", userInfo().username);
+  const named = tasksNamed(tasks, chosen.titles);
+  const who = await askText(
+    escapeLabel(`Claim ${named} in ${titleOf(run)}`),
+    "Who takes it: a person or an assistant.",
+    userInfo().username,
+  );
   if (!who) return;
   const claimAll = async (): Promise<void> => {
     for (const task of tasks) {
@@ -122,19 +127,24 @@ export async function claim(session: Session, subject: Partial<Subject>): Promis
 
 /** Give a task back; somebody else's claim once the person has read what that means. */
 export async function release(session: Session, subject: Partial<Subject>): Promise<void> {
-  const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed);
+  const chosen = await chooseTask(session, subject, "Give back a task of which run?", isClaimed, "is claimed");
   if (!chosen) return;
-  const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task });
+  const named = tasksNamed([chosen.task], chosen.titles);
+  const request = endClaim(session, { ...nameOf(chosen.run), task: chosen.task }, named);
   const again: Way = {
     title: "Try Again…",
     command: "releaseTask",
     subject: { ...nameOf(chosen.run), task: chosen.task },
   };
-  if (await request.catch(() => true)) await showOutcome(session, `${chosen.task} given back`, request, () => [again]);
+  if (await request.catch(() => true)) await showOutcome(session, `${named} given back`, request, () => [again]);
 }
 
 /** Whether it was ended; false where a person, who is shown whose claim it is, leaves it. */
-async function endClaim({ client, context }: Session, named: RunName & { task: string }): Promise<boolean> {
+async function endClaim(
+  { client, context }: Session,
+  named: RunName & { task: string },
+  title: string,
+): Promise<boolean> {
   for (let read: readonly string[] | undefined; ;) {
     const { confirm } = await client.request("phasekeeper/release", { ...named, ...(read && { confirmed: read }) });
     if (!confirm) {
@@ -142,7 +152,7 @@ async function endClaim({ client, context }: Session, named: RunName & { task: s
       return true;
     }
     const detail = confirm.map((line) => escapeLabel(line, 600)).join("\n");
-    const message = `Release ${escapeLabel(named.task)}?`;
+    const message = `Release ${escapeLabel(title)}?`;
     if (!(await vscode.window.showWarningMessage(message, { modal: true, detail }, "Release"))) return false;
     read = confirm;
   }
@@ -155,20 +165,22 @@ async function chooseTask(
   subject: Partial<Subject>,
   title: string,
   fits: (task: Task, run: Summary) => boolean,
-): Promise<{ run: Summary; task: string } | undefined> {
+  what: string,
+): Promise<{ run: Summary; task: string; titles: TaskTitles } | undefined> {
   const hasTask = (whole: Evaluation, run: Summary): boolean =>
     (whole.plan?.stages ?? []).some((stage) => stage.tasks.some((task) => fits(task, run)));
   const run = await chooseRunWith(session, subject, title, hasTask);
   if (!run) return undefined;
-  if (subject.task) return { run, task: subject.task };
   const evaluation = await session.evaluations.get(run);
+  const titles = taskTitles(evaluation?.plan?.stages);
+  if (subject.task) return { run, task: subject.task, titles };
   const tasks = (evaluation?.plan?.stages ?? []).flatMap((stage) => stage.tasks).filter((task) => fits(task, run));
   const items = tasks.map((task) => ({
     label: escapeLabel(task.title || task.id),
     description: escapeLabel(task.id),
-    detail: escapeLabel(taskLabel(task)),
+    detail: escapeLabel(taskLabel(task, titles)),
     value: task,
   }));
-  const picked = await choose(items, "Which task?", "There is no such task in this run.");
-  return picked && { run, task: picked.id };
+  const picked = await choose(items, "Which task?", `No task of ${escapeLabel(titleOf(run))} ${what}.`);
+  return picked && { run, task: picked.id, titles };
 }

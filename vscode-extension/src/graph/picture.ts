@@ -1,6 +1,7 @@
 /** The graph of one run as it is drawn. */
 
 import { gateWord } from "../gate";
+import { gateTitle, titleWithId } from "../names";
 import { isOver, type Evaluation, type Gate, type Graph } from "../protocol";
 import { oneLine } from "../sanitize";
 import { stepLabelOf } from "../step";
@@ -17,21 +18,16 @@ export interface Details {
   readonly produces: readonly string[];
 }
 
-/** What a phase or gate is called, its id last. */
-export const titleWithId = ({ title, id }: { title: string; id: string }): string =>
-  !title || title === id ? oneLine(id) : `${oneLine(title)} (${oneLine(id)})`;
-
-const gateLabel = (run: Evaluation, gate: Gate): string =>
-  `${oneLine(gate.title || gate.id, 80)}: ${gateWord(run, gate)}`;
+const gateLabel = (run: Evaluation, gate: Gate): string => `${gateTitle(gate)}: ${gateWord(run, gate)}`;
 
 const gateDetails = (run: Evaluation, gate: Gate): Details => ({
-  title: `Gate: ${titleWithId(gate)}`,
+  title: `Gate: ${gateTitle(gate)}`,
   summary: [gateWord(run, gate), oneLine(gate.restsOn)].filter(Boolean).join(", "),
   criteria: gate.criteria,
   gates: [],
   checks: gate.checks.map((check) => oneLine(check.phrase)),
   leads: gate.inForce
-    ? gate.forbidden.map((entry) => `not now: ${oneLine(entry.action)} (${oneLine(entry.because)})`)
+    ? gate.forbidden.map((entry) => `not now: ${oneLine(phaseTitle(run, entry.action))} (${oneLine(entry.because)})`)
     : [],
   produces: [],
 });
@@ -53,6 +49,20 @@ export interface Picture {
   readonly details: Readonly<Record<string, Details>>;
 }
 
+const PHASE = {
+  done: "done",
+  current: "now",
+  ahead: "to come",
+  skipped: "skipped",
+  detour: "only when needed",
+} as const;
+
+const ENDED = { current: "ended here", ahead: "not reached", detour: "not needed" } as const;
+
+/** Where a phase stands in its run: in one that is over none is now, and none is to come. */
+export const phaseWords = (state: keyof typeof PHASE, over: boolean): string =>
+  over && state in ENDED ? ENDED[state as keyof typeof ENDED] : PHASE[state];
+
 /** A record, as far as it tells where the run was. */
 interface Event {
   readonly phase?: string;
@@ -68,7 +78,7 @@ export function pictureOf(run: Evaluation, graph: Graph, events: readonly Event[
   const current = run.currentPhase ?? undefined;
   const next = run.suggestion.suggestedNext;
   return {
-    summary: `${current && !isOver(run) ? `In ${oneLine(phaseTitle(run, current))}` : oneLine(run.status)}. ${stepLabelOf(run)}`,
+    summary: `${current && !isOver(run) ? `In ${oneLine(phaseTitle(run, current))}. ${stepLabelOf(run)}` : oneLine(run.statusReason)}`,
     isComplete: run.status === "complete",
     layout: layout(graph),
     gateLabels: Object.fromEntries(graph.gates.map((gate) => [gate.id, gateLabel(run, gate)])),
@@ -101,7 +111,7 @@ function detailsOf(run: Evaluation, graph: Graph, id: string): Details {
   const agents = phase?.agents.length ? `, by ${oneLine(phase.agents.join(", "))}` : "";
   return {
     title: named(id),
-    summary: `${phase?.state ?? "unknown"}${agents}`,
+    summary: `${phase ? phaseWords(phase.state, isOver(run)) : "unknown"}${agents}`,
     criteria: [],
     gates: gatesAfter(graph, id).map((gate) => gateLabel(run, gate)),
     checks: [],

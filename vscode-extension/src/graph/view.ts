@@ -107,6 +107,7 @@ class GraphView {
 
   private way(way: Way): SVGElement {
     const { picture } = this;
+    const { details } = picture;
     const step = `${way.from}\n${way.to}`;
     const kind = step === picture.suggested ? "suggested" : picture.recentWays.includes(step) ? "taken" : "way";
     const { selected } = this.context.ui;
@@ -115,11 +116,14 @@ class GraphView {
       class: `edge ${kind} ${selected === way.from || selected === way.to ? "near" : ""}`,
       "marker-end": `url(#${kind})`,
     });
-    path.append(titleElement(`${way.from} → ${way.to}${way.because ? `: ${way.because}` : ""}`));
+    path.append(
+      titleElement(`${details[way.from]!.title} → ${details[way.to]!.title}${way.because ? `: ${way.because}` : ""}`),
+    );
     return path;
   }
 
   private box(node: NodeBox): SVGElement {
+    const details = this.picture.details[node.id]!;
     const chosen = node.id === this.context.ui.selected;
     const first = !this.context.ui.selected && node.id === this.picture.layout.nodes[0]?.id;
     const group = drawing("g", {
@@ -127,7 +131,7 @@ class GraphView {
       transform: `translate(${node.x} ${node.y})`,
       tabindex: chosen || first ? 0 : -1,
       role: "button",
-      "aria-label": `${node.title || node.id}, ${node.id}, ${node.state}`,
+      "aria-label": `${details.title}, ${details.summary}`,
       "aria-pressed": String(chosen),
     });
     group.append(drawing("rect", { width: BOX.width, height: BOX.height, rx: 6 }), mark(node.state));

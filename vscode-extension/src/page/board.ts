@@ -1,6 +1,8 @@
 /** Tasks by state or by stage: what waits for what, and who has claimed what. Without a plan, the phases. */
 
 import type { BoardStage, BoardTask, RunPage, TaskBoard } from "./model";
+import { phaseWords } from "../graph/picture";
+import { taskTitles, type TaskTitles } from "../names";
 import { isOver, type Evaluation } from "../protocol";
 import { element, icon, plural, type Child } from "./dom";
 import type { Context } from "./context";
@@ -22,7 +24,7 @@ const MOST_FILES = 4;
 export function boardPanel({ board, evaluation }: RunPage, context: Context): Child[] {
   if (!board) return [phasesElement(evaluation, context)];
   const left = board.stages.reduce((sum, stage) => sum + stage.more, 0);
-  const hands = heldUpBy(board);
+  const ties = tiesOf(board);
   return [
     element(
       "div.bar",
@@ -31,7 +33,7 @@ export function boardPanel({ board, evaluation }: RunPage, context: Context): Ch
       choice("By stage", context.ui.byStage, () => context.update(() => (context.ui.byStage = true))),
       element("span.right", {}, pathElement(board.path, null, context)),
     ),
-    context.ui.byStage ? stagesElement(board, hands, context) : columnsElement(board, hands, context),
+    context.ui.byStage ? stagesElement(board, ties, context) : columnsElement(board, ties, context),
     left > 0 && element("p.faint", {}, `${plural(left, "more task")} are in the plan and not listed here.`),
   ];
 }
@@ -39,19 +41,20 @@ export function boardPanel({ board, evaluation }: RunPage, context: Context): Ch
 const choice = (label: string, pressed: boolean, click: () => void): HTMLElement =>
   element("button.quiet", { type: "button", "aria-pressed": String(pressed), "data-key": label, click }, label);
 
-/** By task: the tasks that wait for it. */
-function heldUpBy({ stages }: TaskBoard): ReadonlyMap<string, readonly string[]> {
-  const waiting = new Map<string, string[]>();
-  for (const task of stages.flatMap((stage) => stage.tasks))
-    for (const name of task.blockedBy) waiting.set(name, [...(waiting.get(name) ?? []), task.id]);
-  return waiting;
+/** The titles of tasks, and by task those that wait for it. */
+interface Ties {
+  readonly titles: TaskTitles;
+  readonly waiting: ReadonlyMap<string, readonly string[]>;
 }
 
-function columnsElement(
-  board: TaskBoard,
-  waiting: ReadonlyMap<string, readonly string[]>,
-  context: Context,
-): HTMLElement {
+function tiesOf({ stages }: TaskBoard): Ties {
+  const waiting = new Map<string, string[]>();
+  for (const task of stages.flatMap((stage) => stage.tasks))
+    for (const name of task.blockedBy) waiting.set(name, [...(waiting.get(name) ?? []), task.title || task.id]);
+  return { titles: taskTitles(stages), waiting };
+}
+
+function columnsElement(board: TaskBoard, ties: Ties, context: Context): HTMLElement {
   const several = board.stages.length > 1;
   const tasks = board.stages.flatMap((stage) => stage.tasks.map((task) => ({ task, stage })));
   const known = STATES.map(({ state, title }) => ({
@@ -71,18 +74,14 @@ function columnsElement(
         element(
           "ul.cards",
           {},
-          ...own.map(({ task, stage }) => taskElement(task, waiting, context, several ? stage : undefined)),
+          ...own.map(({ task, stage }) => taskElement(task, ties, context, several ? stage : undefined)),
         ),
       ),
     ),
   );
 }
 
-function stagesElement(
-  board: TaskBoard,
-  waiting: ReadonlyMap<string, readonly string[]>,
-  context: Context,
-): HTMLElement {
+function stagesElement(board: TaskBoard, ties: Ties, context: Context): HTMLElement {
   return element(
     "div.stages",
     {},
@@ -97,20 +96,15 @@ function stagesElement(
           element("progress", { value: stage.done, max: Math.max(stage.total, 1), "aria-hidden": "true" }),
           element("span.faint", {}, `${stage.done} of ${stage.total} done`),
         ),
-        element("ul.cards", {}, ...stage.tasks.map((task) => taskElement(task, waiting, context))),
+        element("ul.cards", {}, ...stage.tasks.map((task) => taskElement(task, ties, context))),
         stage.more > 0 && element("p.faint", {}, `and ${plural(stage.more, "more task")}`),
       ),
     ),
   );
 }
 
-function taskElement(
-  task: BoardTask,
-  waiting: ReadonlyMap<string, readonly string[]>,
-  context: Context,
-  stage?: BoardStage,
-): HTMLElement {
-  const held = waiting.get(task.id) ?? [];
+function taskElement(task: BoardTask, ties: Ties, context: Context, stage?: BoardStage): HTMLElement {
+  const held = ties.waiting.get(task.id) ?? [];
   const { host } = context;
   const title = task.title || task.id;
   const files = task.files.slice(0, MOST_FILES);
@@ -143,7 +137,8 @@ function taskElement(
         task.claimedUntil && timeElement(task.claimedUntil, " · claim ends "),
       ),
     task.failedBy && failureElement(task.failedBy, context),
-    task.blockedBy.length > 0 && element("p.fact", {}, `Waits for ${task.blockedBy.join(", ")}`),
+    task.blockedBy.length > 0 &&
+      element("p.fact", {}, `Waits for ${task.blockedBy.map((id) => ties.titles.get(id) || id).join(", ")}`),
     held.length > 0 &&
       element(
         "p.fact",
@@ -177,26 +172,12 @@ const SIGNS: Readonly<Record<string, "done" | "failed" | "ready" | "claimed" | "
   skipped: "skipped",
 };
 
-const PHASE = {
-  done: "done",
-  current: "now",
-  ahead: "to come",
-  skipped: "skipped",
-  detour: "only when needed",
-} as const;
-
-const ENDED = { current: "ended here", ahead: "not reached", detour: "not needed" } as const;
-
 /** Why there are phases in place of tasks; what a run counts in its state is in no list. */
 export function planlessWords({ progress }: Pick<Evaluation, "progress">): string {
   if (!progress) return "This workflow has no plan of tasks. These are its phases.";
   const counted = `${progress.done} of ${plural(progress.total, "task")} ${progress.done === 1 ? "is" : "are"} done`;
   return `There is no plan to show: that ${counted} is counted from the run's state. These are the phases.`;
 }
-
-/** Where a phase stands in its run: in one that is over none is now, and none is to come. */
-export const phaseWords = (state: keyof typeof PHASE, over: boolean): string =>
-  over && state in ENDED ? ENDED[state as keyof typeof ENDED] : PHASE[state];
 
 /** Where a workflow has no plan of tasks its phases are the work. */
 function phasesElement(run: Evaluation, context: Context): HTMLElement {

@@ -1,5 +1,6 @@
 /** What a person is asked: the question, each option with what it leads to, the files beside it, one reason, one button. */
 
+import { gateTitle, taskTitles } from "../names";
 import { stepLabelOf } from "../step";
 import type { Choice, Decision, RunPage } from "./model";
 import { element, icon, plural, type Child } from "./dom";
@@ -51,13 +52,14 @@ function closedElement(id: string, { words, typed }: Closed, { ui, update }: Con
 }
 
 /** The next step stands where nobody is asked anything. */
-function nothingAsked({ evaluation }: RunPage, context: Context): HTMLElement {
+function nothingAsked({ evaluation, board }: RunPage, context: Context): HTMLElement {
   const { suggestion } = evaluation;
+  const titles = taskTitles(board?.stages);
   // A record says what a report said; the report itself is on the timeline.
   const evidence = byLine(suggestion.evidence.filter(({ path }) => path !== null && !path.endsWith("/journal.jsonl")));
   const shut = evaluation.gates.filter((gate) => gate.inForce && (gate.status === "failed" || gate.status === "open"));
   const unmet = shut.flatMap((gate) =>
-    gate.criteria.filter(({ met }) => met !== true).map(({ text }) => `${gate.title || gate.id}: ${text}`),
+    gate.criteria.filter(({ met }) => met !== true).map(({ text }) => `${gateTitle(gate)}: ${text}`),
   );
   return element(
     "section.card.calm",
@@ -65,7 +67,8 @@ function nothingAsked({ evaluation }: RunPage, context: Context): HTMLElement {
     element("p.label", {}, "Nothing waits for a person"),
     element("h2", {}, stepLabelOf(evaluation)),
     element("p", {}, suggestion.reason),
-    suggestion.tasks.length > 0 && element("p.faint", {}, `Tasks: ${suggestion.tasks.join(", ")}`),
+    suggestion.tasks.length > 0 &&
+      element("p.faint", {}, `Tasks: ${suggestion.tasks.map((id) => titles.get(id) || id).join(", ")}`),
     unmet.length > 0 &&
       element(
         "div",

@@ -1,7 +1,8 @@
 /** The page of a run, the same in an editor's panel and in a browser: what is decided, the tasks, the records, the graph. */
 
 import { isOver, keyOf, type RunName } from "../protocol";
-import { phaseTitle, pictureOf, titleWithId } from "../graph/picture";
+import { phaseTitle, pictureOf } from "../graph/picture";
+import { titleWithId } from "../names";
 import { graphElement } from "../graph/view";
 import { stepLabelOf } from "../step";
 import { boardPanel } from "./board";
@@ -26,7 +27,7 @@ const STATUS: Readonly<Record<RunPage["evaluation"]["status"], string>> = {
   complete: "Complete",
   failed: "Failed",
   exited: "Ended",
-  invalid: "Cannot be read",
+  invalid: "Cannot be told",
 };
 const TICK_MS = 20_000;
 

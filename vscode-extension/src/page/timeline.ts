@@ -1,13 +1,15 @@
 /** Records in time, the newest first: what each says, what an attempt changed since the one before, who decided why. */
 
 import type { Entry, RunPage, Since } from "./model";
+import { phaseTitle } from "../graph/picture";
+import type { Evaluation } from "../protocol";
 import { element, icon, plural, type Child } from "./dom";
 import type { Context } from "./context";
 import { pathElement } from "./decide";
 import { differenceElement, toggle } from "./documents";
 import { timeElement } from "./time";
 
-export function timelinePanel({ timeline }: RunPage, context: Context): Child[] {
+export function timelinePanel({ timeline, evaluation }: RunPage, context: Context): Child[] {
   const { entries, earlier } = timeline;
   if (entries.length === 0)
     return [
@@ -22,7 +24,9 @@ export function timelinePanel({ timeline }: RunPage, context: Context): Child[] 
     element(
       "ol.timeline",
       {},
-      ...entries.map((entry, at) => entryElement(entry, entries.length - at, attempts, context)),
+      ...entries.map((entry, at) =>
+        entryElement(entry, headingOf(entry, evaluation), entries.length - at, attempts, context),
+      ),
     ),
     earlier > 0 && element("p.faint", {}, `${plural(earlier, "earlier record")}: phasekeeper history has them all.`),
   ];
@@ -35,7 +39,19 @@ function attemptsOf(entries: readonly Entry[]): ReadonlySet<string> {
 
 const placeOf = ({ phase, stage }: Entry): string => `${phase}\n${stage}`;
 
-function entryElement(entry: Entry, number: number, attempts: ReadonlySet<string>, context: Context): HTMLElement {
+/** What a record says, with the title of its phase; the question of an answer stands below it. */
+export const headingOf = ({ kind, sentence, phase }: Entry, run: Evaluation): string =>
+  kind === "answer"
+    ? sentence.replace(/^Answered .*?: /, "Answered: ")
+    : sentence.replace(phase, (id) => phaseTitle(run, id));
+
+function entryElement(
+  entry: Entry,
+  heading: string,
+  number: number,
+  attempts: ReadonlySet<string>,
+  context: Context,
+): HTMLElement {
   const kind = entry.failed ? "failed" : entry.decided ? "decided" : entry.kind;
   const sign = entry.failed ? "failed" : entry.decided ? "person" : entry.kind === "report" ? "done" : "dot";
   const who = [entry.who, entry.channel && `(${entry.channel})`].filter(Boolean).join(" ");
@@ -58,7 +74,7 @@ function entryElement(entry: Entry, number: number, attempts: ReadonlySet<string
         entry.at ? timeElement(entry.at, entry.recorded ? "" : "written ") : "at an unknown time",
         tried && element("span.badge", {}, `attempt ${entry.attempt}`),
       ),
-      element("h3", {}, entry.sentence),
+      element("h3", {}, heading),
       about.length > 0 && element("p.faint", {}, about.join(" · ")),
       entry.asked && element("p", {}, entry.asked),
       entry.message && element("p", {}, entry.message),

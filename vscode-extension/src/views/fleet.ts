@@ -1,5 +1,6 @@
 /** The rows of the runs on all machines: where clones differ, what people are asked, and how each machine stands. */
 
+import { sentence } from "../names";
 import { missingRuns, type SharedBoard } from "../fleet";
 import { relative } from "../page/time";
 import type { Clone, RunClones, SharedRun, Summary } from "../protocol";
@@ -7,7 +8,7 @@ import { oneLine, plural } from "../sanitize";
 import type { PageKind } from "../store";
 import { formatMinute } from "./recent";
 import { BAD, FAINT, icon, moreRows, WAITING, type Icon, type Row } from "./row";
-import { sentence, STATUS, titleOf } from "./runs";
+import { STATUS, titleOf } from "./runs";
 
 type FetchClones = (project: string, run: string) => Promise<RunClones>;
 

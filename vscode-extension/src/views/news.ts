@@ -1,6 +1,7 @@
 /** News for a person: each new question and each gate that fails, once. */
 
 import { keyOf, nameOf, type RunName, type Summary } from "../protocol";
+import { gateTitle } from "../names";
 import { escapeLabel } from "../sanitize";
 import { runOf, runsOf, type State } from "../store";
 import { titleOf } from "./runs";
@@ -33,7 +34,7 @@ function noticesOf(run: Summary): Notice[] {
       ...name,
       key: `${keyOf(run)}\ngate\n${gate.id}`,
       kind: "gate",
-      text: `${title}: not met at the gate “${escapeLabel(gate.title || gate.id, 80)}”${run.suggestion.reason && `: ${escapeLabel(run.suggestion.reason)}`}`,
+      text: `${title}: not met at the gate “${escapeLabel(gateTitle(gate), 80)}”${run.suggestion.reason && `: ${escapeLabel(run.suggestion.reason)}`}`,
       about: gate.id,
     }));
   return [...questions, ...gates];

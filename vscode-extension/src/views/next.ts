@@ -1,6 +1,7 @@
 /** The rows of the next steps: what, why, on what evidence, and what may be done now. */
 
 import { keyOf, nameOf, type Requirement, type Suggestion, type Summary } from "../protocol";
+import { titleWithId } from "../names";
 import { baseName, oneLine } from "../sanitize";
 import { stepLabel } from "../step";
 import { isOver, missing, runsOf, type State } from "../store";
@@ -32,8 +33,8 @@ const ICONS: Record<Suggestion["kind"], Icon> = {
 };
 
 /** The step and its reason on one line. */
-export const stepSentence = ({ phrase, reason }: Suggestion): string =>
-  [oneLine(phrase), oneLine(reason, 300)].filter(Boolean).join(": ");
+export const stepSentence = ({ suggestion, nextTitle }: Summary): string =>
+  [stepLabel(suggestion, nextTitle), oneLine(suggestion.reason, 300)].filter(Boolean).join(": ");
 
 /** What a report is about unless a person says otherwise: the suggested step, else the present phase. */
 export const stepOf = (run: Pick<Summary, "suggestion" | "currentPhase">): string =>
@@ -51,7 +52,7 @@ export function nextRows(state: State): Row[] {
   ];
 }
 
-const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
+export const onlyWaits = ({ suggestion, questions }: Summary): boolean =>
   questions.length > 0 && (suggestion.kind === "wait" || suggestion.kind === "escalate");
 
 /** Words that say of a step no more than that it is one. */
@@ -188,16 +189,26 @@ function batchLabel(parallel: readonly (readonly string[])[], at: number | undef
   return parallel.length === 1 ? `task, ${side}` : `task, batch ${at + 1}, ${side}`;
 }
 
+const MOST_FORBIDDEN = 3;
+
+const named = (ids: readonly string[], titles: Summary["phaseTitles"]): string =>
+  oneLine(ids.map((id) => titles?.[id] || id).join(", "));
+
+const moreThan = (count: number, most: number): string => (count > most ? ` and ${count - most} more` : "");
+
 /** What is forbidden now, one row for all that is forbidden for the same reason. */
-function forbiddenRows(run: Summary, id: string): Row[] {
+function forbiddenRows({ suggestion, phaseTitles: titles }: Summary, id: string): Row[] {
   const reasons = new Map<string, string[]>();
-  for (const { action, because } of run.suggestion.forbidden)
+  for (const { action, because } of suggestion.forbidden)
     reasons.set(because, [...(reasons.get(because) ?? []), action]);
   return [...reasons].map(([reason, actions], at) => ({
     id: `${id}/not/${at}`,
-    label: `Not now: ${oneLine(actions.join(", "))}`,
+    label: `Not now: ${named(actions.slice(0, MOST_FORBIDDEN), titles)}${moreThan(actions.length, MOST_FORBIDDEN)}`,
     description: oneLine(reason),
-    tooltip: [`Not now: ${oneLine(actions.join(", "), 400)}`, oneLine(reason, 400)],
+    tooltip: [
+      oneLine(reason, 400),
+      ...actions.map((id) => `Not now: ${titleWithId({ title: titles?.[id] ?? "", id })}`),
+    ],
     icon: icon("circle-slash", FAINT),
   }));
 }

@@ -1,6 +1,7 @@
 /** The rows of a plan with its stages and tasks, and the marks beside its lines. */
 
-import { nameOf, type Evaluation, type Plan, type Stage, type Task } from "../protocol";
+import { taskTitles, tasksNamed, titleWithId, type TaskTitles } from "../names";
+import { isOver, nameOf, type Evaluation, type Plan, type Stage, type Task } from "../protocol";
 import { baseName, oneLine, plural } from "../sanitize";
 import { BAD, FAINT, GOOD, icon, NOW, placeOf, type Icon, type Row } from "./row";
 
@@ -24,13 +25,15 @@ export function planRows(run: Evaluation, id: string): Row[] {
       context: "place",
       subject: { ...nameOf(run), place: { root: run.root, path: plan.path, line: plan.stages[0]!.line, column: null } },
       open: true,
-      children: plan.stages.map((stage) => stageRow(run, stage, `${id}/plan`, stage === current)),
+      children: plan.stages.map((stage) =>
+        stageRow(run, stage, `${id}/plan`, stage === current, taskTitles(run.plan?.stages)),
+      ),
     },
   ];
 }
 
 /** The stage that is worked on is open, and every other one in which something can be done. */
-function stageRow(run: Evaluation, stage: Stage, id: string, isCurrent: boolean): Row {
+function stageRow(run: Evaluation, stage: Stage, id: string, isCurrent: boolean, titles: TaskTitles): Row {
   const own = `${id}/${stage.id}`;
   const done = stage.total > 0 && stage.done === stage.total;
   return {
@@ -43,7 +46,7 @@ function stageRow(run: Evaluation, stage: Stage, id: string, isCurrent: boolean)
     context: "place",
     subject: { ...nameOf(run), place: { root: run.root, path: run.plan!.path, line: stage.line, column: null } },
     open: isCurrent || (!done && stage.tasks.some((task) => task.state !== "blocked")),
-    children: stage.tasks.map((task) => taskRow(run, task, own)),
+    children: stage.tasks.map((task) => taskRow(run, task, own, titles)),
   };
 }
 
@@ -58,29 +61,29 @@ const TASK: Record<Task["state"], { label: string; icon: Icon }> = {
 };
 
 /** How a task stands, and who has claimed it or what blocks it. */
-export function taskLabel(task: Task): string {
+export function taskLabel(task: Task, titles: TaskTitles): string {
   const claim = task.claimedBy && task.state !== "done" ? `claimed by ${oneLine(task.claimedBy)}` : "";
   // That it is claimed is said by whom.
-  const parts = task.state === "claimed" && claim ? [claim, failureOf(task)] : [stateOf(task), claim];
+  const parts = task.state === "claimed" && claim ? [claim, failureOf(task)] : [stateOf(task, titles), claim];
   return parts.filter(Boolean).join(" · ");
 }
 
 const failureOf = ({ failedBy }: Task): string =>
   failedBy ? `failed: ${oneLine(failedBy.expression.replace(/^report /, ""))}` : "";
 
-function stateOf(task: Task): string {
+function stateOf(task: Task, titles: TaskTitles): string {
   if (task.failedBy) return failureOf(task);
-  if (task.state === "blocked" && task.blockedBy.length) return `blocked by ${oneLine(task.blockedBy.join(", "))}`;
+  if (task.state === "blocked" && task.blockedBy.length) return `blocked by ${tasksNamed(task.blockedBy, titles)}`;
   return TASK[task.state].label;
 }
 
-function taskRow(run: Evaluation, task: Task, id: string): Row {
+function taskRow(run: Evaluation, task: Task, id: string, titles: TaskTitles): Row {
   return {
     id: `${id}/${task.id}`,
     label: oneLine(task.title || task.id, 80),
-    description: taskLabel(task),
+    description: taskLabel(task, titles),
     tooltip: [
-      `${oneLine(task.id)}: ${taskLabel(task)}`,
+      `${titleWithId(task)}: ${taskLabel(task, titles)}`,
       ...(task.failedBy ? ["Click to open the report that says so"] : []),
       ...(task.agent ? [`for ${oneLine(task.agent)}`] : []),
       ...(task.files.length ? [`changes ${oneLine(task.files.join(", "), 400)}`] : []),
@@ -104,6 +107,7 @@ function taskRow(run: Evaluation, task: Task, id: string): Row {
 
 /** What menus look for: what is handed out can be claimed and reported, what is claimed given back and reported. */
 function taskContext(run: Evaluation, task: Task): string {
+  if (isOver(run)) return task.failedBy ? "place failure" : "place";
   const isReady = run.suggestion.tasks.includes(task.id);
   const isClaimed = task.claimedBy !== null;
   return [
@@ -135,9 +139,12 @@ export interface PlanMark {
 const hasMark = (state: Task["state"]): state is MarkKind => state !== "skipped";
 
 export function planMarks(plan: Plan): PlanMark[] {
+  const titles = taskTitles(plan.stages);
   return plan.stages
     .flatMap((stage) => stage.tasks)
     .flatMap((task): PlanMark[] =>
-      hasMark(task.state) ? [{ line: task.line - 1, kind: task.state, label: `${task.id}: ${taskLabel(task)}` }] : [],
+      hasMark(task.state)
+        ? [{ line: task.line - 1, kind: task.state, label: `${titleWithId(task)}: ${taskLabel(task, titles)}` }]
+        : [],
     );
 }

@@ -1,6 +1,7 @@
 /** The rows of the newest records of all journals, newest first. */
 
 import { keyOf, nameOf, type Recorded, type RunName } from "../protocol";
+import { sentence, tasksNamed } from "../names";
 import { oneLine } from "../sanitize";
 import { runOf, type State } from "../store";
 import { BAD, GOOD, icon, WAITING, type Icon, type Row } from "./row";
@@ -41,8 +42,10 @@ function recordRow(event: Recorded & RunName, title: string): Row {
       recordLabel(event),
       ...(why ? [oneLine(why, 600)] : []),
       oneLine([who, formatMinute(event.at)].filter(Boolean).join(", ")),
+      "Click to show the timeline of the run",
     ],
     icon: recordIcon(event),
+    click: "showTimeline",
     subject: nameOf(event),
   };
 }
@@ -52,32 +55,41 @@ function recordIcon(event: Recorded): Icon {
   return FAILED_OUTCOMES.has(event.outcome ?? "") ? icon("close", BAD) : icon("check", GOOD);
 }
 
+/** What was chosen in an answer, in the words of its option. */
+export const chosenLabel = ({ option = "", options = [] }: Recorded): string =>
+  options.find(({ id }) => id === option)?.text.split(": ")[0] || option;
+
 /** A record in a few words. */
 export function recordLabel(event: Recorded): string {
-  const tasks = event.tasks?.length ? ` (${event.tasks.join(", ")})` : "";
+  const titles = new Map(Object.entries(event.taskTitles ?? {}));
+  const tasks = event.tasks?.length ? ` (${tasksNamed(event.tasks, titles)})` : "";
+  const task = tasksNamed(event.task ? [event.task] : [], titles);
+  const titleOf = (id: string | undefined): string => event.phaseTitles?.[id ?? ""] || (id ?? "");
+  const phase = titleOf(event.phase);
+  const next = titleOf(event.next ?? event.phase);
   switch (event.kind) {
     case "report":
-      return oneLine(`${event.phase ?? ""}: ${event.outcome ?? ""}${tasks}`);
+      return oneLine(`${phase}: ${event.outcome ?? ""}${tasks}`);
     case "answer":
-      return oneLine(`${event.question ?? ""}: ${event.option ?? ""}`);
+      return oneLine(`${event.asked || sentence(event.question ?? "")}: ${chosenLabel(event)}`.replace("?:", "?"));
     case "override":
-      return oneLine(`Overridden: now in ${event.next ?? event.phase ?? ""}`);
+      return oneLine(`Overridden: now in ${next}`);
     case "transition":
-      return oneLine(`To be done again: ${event.next ?? event.phase ?? ""}`);
+      return oneLine(`To be done again: ${next}`);
     case "claim":
-      return oneLine(`${event.task ?? ""} claimed by ${event.actor ?? ""}`);
+      return oneLine(`${task} claimed by ${event.actor ?? ""}`);
     case "release":
-      return oneLine(`${event.task ?? ""} given back by ${event.actor ?? ""}`);
+      return oneLine(`${task} given back by ${event.actor ?? ""}`);
     case "start":
-      return oneLine(event.phase ? `${event.phase}: started` : `Started as ${event.workflow ?? "a run"}`);
+      return oneLine(event.phase ? `${phase}: started` : `Started as ${event.workflow ?? "a run"}`);
     case "question":
-      return oneLine(`Asked: ${event.question || event.message || ""}`);
+      return oneLine(`Asked: ${event.message || sentence(event.question ?? "")}`);
     case "violation":
-      return oneLine(`Gate violated: ${event.message || event.phase || ""}`);
+      return oneLine(`Gate violated: ${event.message || phase}`);
     case "refused":
-      return oneLine(`${event.phase ?? ""}: refused${tasks}${event.why ? `, ${event.why}` : ""}`);
+      return oneLine(`${phase}: refused${tasks}${event.why ? `, ${event.why}` : ""}`);
     default:
-      return oneLine(`${event.kind ?? "record"} ${event.phase ?? ""}`.trim());
+      return oneLine(`${event.kind ?? "record"} ${phase}`.trim());
   }
 }
 

@@ -56,7 +56,8 @@ export interface Row {
   readonly context?: string;
   readonly subject?: Subject;
   /** A command of ours, called with the subject, when the row is clicked. */
-  readonly click?: "openPlace" | "answerQuestion" | "reportOutcome" | "runCheck" | "loadMore" | "clearFilter";
+  readonly click?:
+    "openPlace" | "answerQuestion" | "reportOutcome" | "runCheck" | "showTimeline" | "loadMore" | "clearFilter";
   /** The rows below it; a function for those that have to be requested. */
   readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
   /** What the rows that are requested are of; without it they may be others at any time. */

@@ -1,6 +1,7 @@
 /** The rows of the runs: each with its plan, its phases with gates and criteria, and its limits. */
 
 import { gateWord } from "../gate";
+import { gateTitle, sentence, stepTitle } from "../names";
 import {
   keyOf,
   nameOf,
@@ -207,7 +208,7 @@ function runRow(run: Summary, fetch: FetchEvaluation): Row {
     ],
     icon: runIcon(run),
     iconLabel: isOver(run) ? undefined : STATUS[run.status].label,
-    context: "run",
+    context: runContext(run),
     subject: nameOf(run),
     revision: run.revision,
     children: async () => {
@@ -216,6 +217,12 @@ function runRow(run: Summary, fetch: FetchEvaluation): Row {
     },
   };
 }
+
+/** What menus look for: with a run that is over nothing more is done, but that an inconsistent one goes back. */
+const runContext = (run: Summary): string =>
+  ["run", isOver(run) ? "" : "going", isOver(run) && run.findingCounts.error === 0 ? "" : "revertible"]
+    .filter(Boolean)
+    .join(" ");
 
 /** A run that could go on and has errors, or whose gate has failed, does not look like a healthy one. */
 function runIcon(run: Summary): Icon {
@@ -239,9 +246,21 @@ export const whereOf = (run: Summary): string =>
 /** How a run ended, and what became of it where the server says more than that. */
 function endOf(run: Summary): string {
   const { label } = STATUS[run.status];
-  const isPlain = run.statusReason === "" || run.statusReason.startsWith("the run is ");
-  return isPlain ? label : `${label}: ${oneLine(run.statusReason, 80)}`;
+  return endReason(run) ? `${label}: ${endReason(run, 80)}` : label;
 }
+
+const endReason = ({ statusReason }: Summary, limit = 400): string =>
+  statusReason.startsWith("the run is ") ? "" : oneLine(statusReason, limit);
+
+const ENDINGS: Partial<Record<Summary["status"], string>> = {
+  complete: "it is complete",
+  failed: "it failed",
+  exited: "it was ended",
+};
+
+/** How a run ended, as a sentence: "it failed, the budget is spent". */
+export const endedWords = (run: Summary): string =>
+  [ENDINGS[run.status] ?? STATUS[run.status].label, endReason(run)].filter(Boolean).join(", ");
 
 function findingCounts(run: Summary): string[] {
   const { error, warning } = run.findingCounts;
@@ -348,17 +367,17 @@ function gateRow(run: Evaluation, gate: Gate, id: string): Row {
   const own = `${id}/gate/${gate.id}`;
   return {
     id: own,
-    label: `Gate: ${oneLine(gate.title || gate.id, 80)}`,
+    label: `Gate: ${gateTitle(gate)}`,
     description: `${gateWord(run, gate)}${onWhat(gate)}`,
     tooltip: [
-      `${oneLine(gate.id)}: ${gateWord(run, gate)}${onWhat(gate)}`,
+      `${gateTitle(gate)}: ${gateWord(run, gate)}${onWhat(gate)}`,
       ...(gate.inForce
-        ? gate.forbidden.map((entry) => `not now: ${oneLine(entry.action)} (${oneLine(entry.because)})`)
+        ? gate.forbidden.map((entry) => `not now: ${stepTitle(entry.action, run.phases)} (${oneLine(entry.because)})`)
         : []),
     ],
     icon: GATE[gate.status],
     // One with checks that the root declares has a button that runs them.
-    context: gate.checks.some((check) => check.line !== null) ? "gate checked" : "gate",
+    context: !isOver(run) && gate.checks.some((check) => check.line !== null) ? "gate checked" : "gate",
     subject: { ...nameOf(run), gate: gate.id },
     open: gate.status === "failed" || (gate.status === "open" && gate.inForce),
     children: [
@@ -412,12 +431,6 @@ function criterionRow(run: Evaluation, criterion: Criterion, id: string): Row {
     subject: { ...nameOf(run), place },
     children: criterion.evidence.length ? evidenceRows(run, criterion.evidence, id) : undefined,
   };
-}
-
-/** A name as words: "Fix iterations" of "fix_iterations". */
-export function sentence(name: string): string {
-  const words = oneLine(name.replaceAll(/[_-]+/g, " "));
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 function limitRow(limit: Limit, id: string): Row {

@@ -91,7 +91,7 @@ function runStatus(state: State, file: string | undefined, trusted: boolean): St
     text: `$(checklist) ${title}: ${escapeLabel(where, 30)}${progress}${bell}`,
     tooltip: [
       `${titleOf(run)}: ${oneLine(where)}`,
-      isOver(run) ? oneLine(run.statusReason, 400) : stepSentence(run.suggestion),
+      isOver(run) ? oneLine(run.statusReason, 400) : stepSentence(run),
       ...(waiting ? [`${waitingText(waiting)}; ${trusted ? "click to answer" : "not in Restricted Mode"}`] : []),
     ],
     // Of what another run waits for the bell is enough.
@@ -115,10 +115,4 @@ function overview(state: State, trusted: boolean): Status {
 function runAtHand(state: State, file: string | undefined): Summary | undefined {
   const on = runsOf(state).filter((run) => !isOver(run));
   return (file && runAt(state, file)) || (on.length === 1 ? on[0] : undefined);
-}
-
-/** The run around the active file, else one that waits for a person, else the first that goes on. */
-export function focusedRun(state: State, file: string | undefined): Summary | undefined {
-  const on = runsOf(state).filter((run) => !isOver(run));
-  return (file && runAt(state, file)) || on.find((run) => run.questions.length > 0) || on[0];
 }

@@ -83,6 +83,10 @@ export class Tree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     return [...children];
   }
 
+  get selected(): readonly Row[] {
+    return this.view.selection;
+  }
+
   getParent(row: Row): Row | undefined {
     return this.parents.get(row.id);
   }

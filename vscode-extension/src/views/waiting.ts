@@ -1,11 +1,12 @@
 /** The rows of what waits for a person: each open question with its options and what led to it. */
 
 import { keyOf, nameOf, type Option, type Question, type Summary } from "../protocol";
+import { sentence, tasksNamed, titleWithId } from "../names";
 import { formatValue, oneLine, plural } from "../sanitize";
 import { missing, openQuestions, type State } from "../store";
 import { FAILED_OUTCOMES, formatMinute } from "./recent";
 import { BAD, icon, moreRows, WAITING, type Icon, type Row } from "./row";
-import { sentence, titleIn } from "./runs";
+import { titleIn } from "./runs";
 
 export const KIND: Record<Question["kind"], { label: string; icon: Icon }> = {
   approval: { label: "approval", icon: icon("verified", WAITING) },
@@ -52,7 +53,7 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
       label: oneLine(label),
       description: consequence ? oneLine(consequence) : undefined,
       tooltip: [
-        `${oneLine(option.id)}: ${oneLine(option.text || option.id, 400)}`,
+        oneLine(option.text || option.id, 400),
         trusted ? "Click to decide; a reason is asked for" : "Not in Restricted Mode",
       ],
       icon: icon("circle-outline"),
@@ -61,7 +62,7 @@ function questionRow(run: Summary, title: string, question: Question, trusted: b
       subject: { ...subject, option: option.id },
     };
   });
-  const children = [...options, ...contextRows(question, id)];
+  const children = [...options, ...contextRows(run, question, id)];
   return {
     id,
     label: title,
@@ -84,21 +85,22 @@ function kindLine({ kind, since }: Question): string {
   return `${sentence(KIND[kind].label)}${asked && `, asked ${asked}`}`;
 }
 
-function contextRows(question: Question, id: string): Row[] {
+function contextRows({ taskTitles, phaseTitles }: Summary, question: Question, id: string): Row[] {
   const tasks = question.tasks.length
     ? [
         {
           id: `${id}/tasks`,
-          label: oneLine(question.tasks.join(", ")),
+          label: tasksNamed(question.tasks, new Map(Object.entries(taskTitles))),
           description: question.tasks.length === 1 ? "task" : "tasks",
+          tooltip: question.tasks.map((task) => titleWithId({ title: taskTitles[task] ?? "", id: task })),
           icon: icon("checklist"),
         },
       ]
     : [];
   const history = question.history.map((entry, at) => ({
     id: `${id}/history/${at}`,
-    label: historyLabel(entry),
-    tooltip: [historyLabel(entry, 600)],
+    label: historyLabel(entry, phaseTitles),
+    tooltip: [historyLabel(entry, phaseTitles, 600)],
     icon: FAILED_OUTCOMES.has(String(entry["outcome"])) ? icon("close", BAD) : icon("history"),
   }));
   const historyRows = history.length
@@ -116,12 +118,12 @@ function contextRows(question: Question, id: string): Row[] {
 }
 
 /** One record of what led to a question, on a line; one of another form as its fields in their order. */
-function historyLabel(entry: Readonly<Record<string, unknown>>, limit = 200): string {
+function historyLabel(entry: Readonly<Record<string, unknown>>, titles: Summary["phaseTitles"], limit = 200): string {
   const { phase, outcome, iteration, message, tasks } = entry;
   if (typeof phase !== "string" || typeof outcome !== "string") return fields(entry, limit);
   const round = typeof iteration === "number" && iteration > 0 ? ` (${iteration})` : "";
   const why = typeof message === "string" && message ? message : Array.isArray(tasks) ? tasks.join(", ") : "";
-  return oneLine(`${phase}${round}: ${outcome}${why ? ` · ${why}` : ""}`, limit);
+  return oneLine(`${titles?.[phase] || phase}${round}: ${outcome}${why ? ` · ${why}` : ""}`, limit);
 }
 
 function fields(entry: Readonly<Record<string, unknown>>, limit: number): string {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import type { PreparedDecision } from "../../src/protocol";
-import { evaluation, finding, graph, question, ROOT, stateWith, summary } from "./fixtures";
+import { evaluation, finding, graph, phase, question, ROOT, stateWith, summary } from "./fixtures";
 
 /** What a person reads in dialogs, and does: `buttons` are pressed and `typed` is entered, in order. */
 const editor = vi.hoisted(() => ({
@@ -128,12 +128,15 @@ test("the phases of an override stand with their titles, their ids beside them",
 });
 
 test("a quick fix names the phase behind its gate, and asks only for the decision", async () => {
-  const { session, request } = sessionWith(answers);
+  const phases = [{ id: "test", title: "Run the tests", state: "ahead", outcomes: [] }] as const;
+  const { session, request } = sessionWith({ ...answers, "phasekeeper/graph": graph({ phases }) });
   editor.buttons = ["Override…"];
   editor.typed = ["we looked"];
   await override(session, { ...RUN, to: "test" });
   const decision = { ...RUN, kind: "override", to: "test" };
-  expect(request.mock.calls).toEqual([
+  expect(editor.dialogs[0]!.message).toBe("Move Charge a fee to “Run the tests”, against what its files say?");
+  expect(editor.messages.at(-1)).toContain("overridden: now in “Run the tests”");
+  expect(request.mock.calls.slice(1)).toEqual([
     ["phasekeeper/prepareDecision", decision],
     ["phasekeeper/decide", { ...decision, reason: "we looked", revision: "r7" }],
   ]);
@@ -214,6 +217,17 @@ test("only a run that can be rolled back is offered to be, with its phase in wor
     ["Run b", "Plan the change"],
     ["Run c", "Plan the change"],
   ]);
+});
+
+test("a roll back names the phase by its title", async () => {
+  const fixes = [{ title: "", command: ["redo", "r", "codegen"] }];
+  const run = evaluation({
+    phases: [phase({ id: "codegen", title: "Write the code" })],
+    findings: [finding({ fixes })],
+  });
+  const { session } = sessionWith({ ...answers, "phasekeeper/run": run });
+  await rollBack(session, RUN);
+  expect(editor.dialogs[0]!.message).toBe("Roll Charge a fee back to “Write the code”?");
 });
 
 test("phases that rules lead to are found nearest first, and a circle ends", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BOX, lanes, layout } from "../../src/graph/layout";
 import { pictureOf } from "../../src/graph/picture";
-import { evaluation, gate, graph, suggestion } from "./fixtures";
+import { evaluation, gate, graph, phase, suggestion } from "./fixtures";
 
 const edge = (from: string, to: string, because = "") => ({ from, to, because });
 
@@ -88,4 +88,32 @@ test("a gate that a complete run never came to is not needed, and drawn open", (
   };
   expect(words("active")).toEqual(["Checked: not reached", false]);
   expect(words("complete")).toEqual(["Checked: not needed", true]);
+});
+
+test("gates, ways and what is beside them are named by titles, ids last", () => {
+  const shut = gate({
+    id: "g3",
+    title: "",
+    after: "a",
+    forbidden: [{ action: "b", because: "phases are not skipped" }],
+  });
+  const named = gate({ id: "g4", title: "The tests pass", after: "a" });
+  const phases = [
+    { id: "a", title: "Write the code", state: "current", outcomes: [] },
+    { id: "b", title: "Run the tests", state: "ahead", outcomes: [] },
+  ] as const;
+  const shown = graph({ phases, gates: [shut, named], edges: [edge("a", "b")] });
+  const of = (status: "active" | "complete") =>
+    pictureOf(
+      evaluation({ status, statusReason: "the run is over", phases: phases.map((each) => phase(each)) }),
+      shown,
+      [],
+    );
+  expect(of("active").gateLabels).toEqual({ g3: "G3: failed", g4: "The tests pass: failed" });
+  const { details } = of("active");
+  expect(details["gate:g4"]).toMatchObject({ title: "Gate: The tests pass" });
+  expect(details["gate:g3"]!.leads).toEqual(["not now: Run the tests (phases are not skipped)"]);
+  expect(details["b"]).toMatchObject({ title: "Run the tests (b)", summary: "to come" });
+  expect(of("complete").details["b"]!.summary).toBe("not reached");
+  expect(of("complete").summary).toBe("the run is over");
 });

@@ -3,14 +3,16 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ASSETS, NAMES, pageBundle } from "../../page-bundle.mjs";
-import { phaseWords, planlessWords } from "../../src/page/board";
+import { phaseWords } from "../../src/graph/picture";
+import { planlessWords } from "../../src/page/board";
 import { newUi } from "../../src/page/context";
 import { byLine, closedQuestions, closedWords, commandOf, quote } from "../../src/page/decide";
 import { lineKind } from "../../src/page/documents";
 import type { Entry, RunPage } from "../../src/page/model";
+import { headingOf } from "../../src/page/timeline";
 import { relative } from "../../src/page/time";
 import { visibleText } from "../../src/sanitize";
-import { evaluation, question } from "./fixtures";
+import { evaluation, phase, question } from "./fixtures";
 
 test("the bundle that the server's package has is the one that is built of these sources", async () => {
   const built = await pageBundle();
@@ -126,4 +128,14 @@ test("times are said as people say them", () => {
 test("text keeps its lines, and what is unseen in it is made visible", () => {
   expect(visibleText("a\r\nb\tc\rd")).toBe("a\nb\tc\nd");
   expect(visibleText("x\u202ey\u0000\u{e0041}")).toBe("x\\u{202e}y\\u{0}\\u{e0041}");
+});
+
+test("a record of the timeline names its phase by its title, and an answer by what was answered", () => {
+  const run = evaluation({ phases: [phase({ id: "4b", title: "Quality gate" })] });
+  const headings = [
+    { kind: "report", sentence: "4b reported: fail", phase: "4b" },
+    { kind: "answer", sentence: "Answered severe:3:WQ-002: lower (lower it)", phase: "" },
+    { kind: "claim", sentence: "x-01 claimed", phase: "" },
+  ].map((entry) => headingOf(entry as Entry, run));
+  expect(headings).toEqual(["Quality gate reported: fail", "Answered: lower (lower it)", "x-01 claimed"]);
 });

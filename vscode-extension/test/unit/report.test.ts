@@ -33,6 +33,8 @@ interface FakeEditor {
   confirmed: string[];
   releases: boolean;
   typed: string | undefined;
+  /** Of the lists and boxes that were shown. */
+  titles: string[];
   filled: (text: string) => string;
   pressed: string | undefined;
   boxes: number;
@@ -57,6 +59,7 @@ const editor = vi.hoisted((): FakeEditor => ({
   confirmed: [],
   releases: true,
   typed: "",
+  titles: [],
   filled: (text) => text,
   pressed: "Report",
   boxes: 0,
@@ -70,12 +73,14 @@ const editor = vi.hoisted((): FakeEditor => ({
 let opened = 0;
 vi.mock("vscode", () => ({
   window: {
-    showQuickPick: (items: Item[], options: { canPickMany?: boolean }) => {
+    showQuickPick: (items: Item[], options: { canPickMany?: boolean; title: string }) => {
+      editor.titles.push(options.title);
       if (!options.canPickMany) return Promise.resolve(items[0]);
       editor.offered = items;
       return Promise.resolve(editor.chosen(items));
     },
-    showInputBox: (box: { prompt: string; value: string }) => (
+    showInputBox: (box: { prompt: string; value: string; title: string }) => (
+      editor.titles.push(box.title),
       editor.asked.push(box),
       editor.boxes++,
       Promise.resolve(editor.typed)
@@ -191,6 +196,7 @@ beforeEach(() => {
     pressed: "Report",
     boxes: 0,
     offered: [],
+    titles: [],
   });
   Object.assign(editor, { executed: [], messages: [], asked: [], buttons: [], way: undefined, called: [], tabs: [] });
   stored.clear();
@@ -312,6 +318,21 @@ test("a report that is begun again in the next window goes on with the draft tha
   editor.tabs = [];
   next.registerDrafts(workspaceState);
   expect(editor.lenses(editor.documents[0]!)).toEqual([]);
+});
+
+test("a draft that is discarded takes the message of its refusal with it, which names the step by its title", async () => {
+  editor.way = "";
+  request.mockImplementationOnce(() =>
+    Promise.resolve({ phases: [{ id: "4b", title: "Quality gate", outcomes: ["pass"] }] } as never),
+  );
+  request.mockImplementationOnce(() => Promise.reject(new Error("a report of 4b comes with its text")));
+  const reported = report(session, { root: ROOT, run: run.run });
+  await vi.waitFor(() =>
+    expect(editor.errors).toEqual(["Not recorded: a report of “Quality gate” comes with its text"]),
+  );
+  await giveUpDraft((await lenses())[1]!.arguments[0]);
+  await reported;
+  expect(editor.called.at(-1)![0]).toBe("notifications.hideToasts");
 });
 
 test("a refusal of a text does not repeat the form that stands in its editor", async () => {
@@ -486,6 +507,29 @@ test("a claim is kept with its token over a reload of the window, until it is gi
   }
   await release(session, { root: ROOT, run: work.run, task: "x-02" });
   expect(stored.get("phasekeeper.claims")).toEqual([]);
+});
+
+test("what is asked about steps and tasks names them by their titles", async () => {
+  const stages = [{ id: "1", title: "", done: 0, total: 2, line: 1, tasks: [task(), task({ id: "x-02", title: "" })] }];
+  whole = evaluation({ plan: { path: "plan.md", whole: true, stages } });
+  const actions = [{ id: "act", title: "Apply a fix" }];
+  const titled = { phases: [{ id: "4b", title: "Quality gate", outcomes: ["ok"] }], actions };
+  request.mockImplementationOnce(() => Promise.resolve(titled));
+  await report(session, { root: ROOT, run: plain.run, step: "4b", tasks: ["x-01", "x-02"] });
+  request.mockImplementationOnce(() => Promise.resolve(titled));
+  await report(session, { root: ROOT, run: plain.run, step: "act", task: "x-01" });
+  editor.typed = "ada";
+  await claim(session, { root: ROOT, run: work.run, task: "x-01" });
+  expect(editor.titles).toEqual([
+    "What did “Quality gate” come to for “A model” and x-02?",
+    "Quality gate: ok",
+    "What did “Apply a fix” come to for “A model”?",
+    "Apply a fix: ok",
+    "Claim “A model” in Charge a fee",
+  ]);
+  request.mockImplementationOnce(() => Promise.resolve({ confirm: ["it is ada's"] } as never));
+  await release(session, { root: ROOT, run: work.run, task: "x-01" });
+  expect(editor.confirmed.at(-1)).toBe("Release “A model”? it is ada's");
 });
 
 test("somebody else's claim ends once a person has read whose it is, and not without", async () => {

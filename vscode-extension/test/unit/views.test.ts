@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Counts, Summary } from "../../src/protocol";
+import type { Counts, Recorded, Summary } from "../../src/protocol";
 import { INITIAL, reduce, type ServerState, type State } from "../../src/store";
 import { stepLabel } from "../../src/step";
 import { nextRows, stepOf } from "../../src/views/next";
@@ -143,7 +143,7 @@ test("a run has its plan, its phases with artifacts, gates and criteria, and the
     "  1. Model | 1/3",
     "    One | done",
     "    Two | claimed by coder-7",
-    "    Three | blocked by x-02, stage 2",
+    "    Three | blocked by “Two” and stage 2",
     "Test | now",
     "  report.json | valid",
     "  Gate: The tests pass | failed",
@@ -413,10 +413,11 @@ test("recent records stand in the order they come in, each with the run that it 
     { root: ROOT, run: "tasks/late-fees", kind: "report", phase: "4b", outcome: "fail", line: 1 },
   ]);
   expect(nodes.map((node) => [node.label, node.description])).toEqual([
-    ["approval: approve", "gone"],
+    ["Approval: approve", "gone"],
     ["4b: fail", "Charge a fee"],
   ]);
   expect(new Set(nodes.map((node) => node.id)).size).toBe(2);
+  expect(nodes[1]).toMatchObject({ click: "showTimeline", subject: { root: ROOT, run: "tasks/late-fees" } });
 });
 
 test.each([
@@ -429,6 +430,66 @@ test.each([
   [{ kind: "something-new", phase: "p" }, "something-new p"],
 ])("the record %o reads %s", (record, label) => {
   expect(recordLabel(record)).toBe(label);
+});
+
+test("a record names phases, tasks and what was chosen by their titles", () => {
+  const titles = { phaseTitles: { "4b": "Quality gate", F2: "Fix" }, taskTitles: { "x-01": "A model" } };
+  const labelOf = (record: Partial<Recorded>): string => recordLabel({ ...titles, ...record });
+  expect(labelOf({ kind: "report", phase: "4b", outcome: "fail", tasks: ["x-01", "x-02"] })).toBe(
+    "Quality gate: fail (“A model” and x-02)",
+  );
+  expect(labelOf({ kind: "override", next: "F2" })).toBe("Overridden: now in Fix");
+  expect(labelOf({ kind: "claim", task: "x-01", actor: "me" })).toBe("“A model” claimed by me");
+  const options = [{ id: "approve", text: "implement it: the gate opens" }];
+  expect(labelOf({ kind: "answer", question: "plan", option: "approve", asked: "Is it good?", options })).toBe(
+    "Is it good? implement it",
+  );
+  expect(labelOf({ kind: "question", question: "fix_iterations", message: "How to go on?" })).toBe(
+    "Asked: How to go on?",
+  );
+});
+
+test("what led to a question, and what is forbidden now, has titles", async () => {
+  const phaseTitles = { "4b": "Quality gate", "5a": "Look at it" };
+  const history = [{ phase: "4b", outcome: "fail", iteration: 1, message: "two tests fail" }];
+  const asked = question({ options: [], tasks: ["x-01"], history });
+  const run = summary({ questions: [asked], phaseTitles, taskTitles: { "x-01": "A model" } });
+  const rows = await outline(waitingRows(stateWith([run]), true));
+  expect(rows.slice(1)).toEqual([
+    "  “A model” | task",
+    "  History | 1",
+    "    Quality gate (1): fail · two tests fail |",
+  ]);
+  const forbidden = ["4b", "5a", "5b", "6"].map((action) => ({ action, because: "phases are not skipped" }));
+  const [step] = nextRows(stateWith([summary({ phaseTitles, suggestion: suggestion({ forbidden }) })]));
+  expect((step!.children as Row[]).at(-1)).toMatchObject({
+    label: "Not now: Quality gate, Look at it, 5b and 1 more",
+    tooltip: [
+      "phases are not skipped",
+      "Not now: Quality gate (4b)",
+      "Not now: Look at it (5a)",
+      "Not now: 5b",
+      "Not now: 6",
+    ],
+  });
+});
+
+test("a gate without a title is words, and no tooltip of a gate or task begins with an id", () => {
+  const stages = [{ id: "1", title: "", done: 0, total: 1, line: 1, tasks: [task()] }];
+  const gates = [gate({ id: "components-designed", title: "" }), gate({ id: "3", title: "After 4b failed" })];
+  const run = evaluation({ phases: [phase()], gates, plan: { path: "p", whole: true, stages } });
+  const [plan, current] = runDetails(run);
+  const rows = [...(current!.children as Row[]), ...((plan!.children as Row[])[0]!.children as Row[])];
+  expect(rows.map(({ label, tooltip }) => [label, tooltip![0]])).toEqual([
+    ["Gate: Components designed", "Components designed: failed"],
+    ["Gate: After 4b failed", "After 4b failed: failed"],
+    ["A model", "A model (x-01): ready"],
+  ]);
+});
+
+test("a step that is no phase is words", () => {
+  const act = suggestion({ suggestedNext: "action-apply-fix", action: "action-apply-fix", kind: "act" });
+  expect(nextRows(stateWith([summary({ suggestion: act, nextTitle: "" })]))[0]!.label).toBe("Apply fix");
 });
 
 test("the status bar shows the run of the active file, and turns to warning when that run waits for a person", () => {
@@ -528,7 +589,9 @@ test("marks of a plan are zero-based lines, and skipped tasks have none", () => 
   const stages = [
     { id: "1", title: "", done: 0, total: 2, line: 3, tasks: [task({ line: 5 }), task({ state: "skipped", line: 6 })] },
   ];
-  expect(planMarks({ path: "p", whole: true, stages })).toEqual([{ line: 4, kind: "ready", label: "x-01: ready" }]);
+  expect(planMarks({ path: "p", whole: true, stages })).toEqual([
+    { line: 4, kind: "ready", label: "A model (x-01): ready" },
+  ]);
 });
 
 test("what waits comes first, then what fails, then what goes on, then what waits for a job", () => {

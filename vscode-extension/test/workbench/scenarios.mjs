@@ -113,7 +113,7 @@ export const scenarios = {
     const settings = path.join(folder, ".vscode/settings.json");
     const quiet = { problems: "none", statusBar: "never", lenses: false };
     const own = Object.fromEntries(Object.entries(quiet).map(([name, value]) => [`phasekeeper.${name}`, value]));
-    const problem = workbench.problem("gate 3 is shut");
+    const problem = workbench.problem("gate “After 4b failed” is shut");
     const lens = workbench.lens("failed: 4b of stage 2");
     await workbench.command("Problems: Focus on Problems View");
     for (const each of [problem, lens, workbench.status]) await each.waitFor();
@@ -209,7 +209,7 @@ export const scenarios = {
     await task.waitFor();
     await page.screenshot({ path: picture("the-tasks-of-a-report") });
     await task.click();
-    await page.getByRole("button", { name: "OK" }).click();
+    await page.getByRole("button", { name: "OK", exact: true }).click();
     await workbench.toast("Nothing was recorded").waitFor();
     assert.equal(await fs.readFile(journal(folder, "reservations"), "utf8"), before);
   },
@@ -225,8 +225,8 @@ export const scenarios = {
     await workbench.type("a queue with one row a member");
     await workbench.row("Runs", /A queue for each book.*reported/).waitFor();
     await workbench.view("Recent").locator(".pane-header").click();
-    await workbench.row("Recent", "4a: complete (reservations-01)").waitFor();
-    await workbench.row("Recent", "plan: approve").waitFor();
+    await workbench.row("Recent", "Implement: complete (“A queue for each book”)").waitFor();
+    await workbench.row("Recent", /Approve the plan/).waitFor();
   },
 
   "the text of a report is handed in by the lens above it, stays where it is refused, and is given up there": async ({
@@ -244,9 +244,9 @@ export const scenarios = {
     const pass = page.locator(".quick-input-list .monaco-list-row", { hasText: "pass" }).first();
     await workbench.pressInRow(step, /Report Outcome/, pass);
     await pass.click();
-    await workbench.lens("Report 4b").waitFor();
+    await workbench.lens("Report Quality gate").waitFor();
     await page.screenshot({ path: picture("the-text-of-a-report") });
-    await workbench.lens("Report 4b").click();
+    await workbench.lens("Report Quality gate").click();
     await workbench.toast("Not recorded").waitFor();
     await workbench.lens("Discard Report").click();
     await page.locator(".tab", { hasText: "Untitled" }).waitFor({ state: "hidden" });
@@ -257,13 +257,13 @@ export const scenarios = {
     await workbench.row("Next Steps", /Write the code.*Renew a loan/).waitFor();
     // The only run that is not consistent.
     await workbench.command("Phasekeeper: Roll Back to Last Consistent Phase");
-    await workbench.dialog.getByText("Roll Renew a loan back to codegen?").waitFor();
+    await workbench.dialog.getByText("Roll Renew a loan back to “Write the code”?").waitFor();
     await workbench.dialog.getByText(/afterwards: active in codegen/).waitFor();
     await page.screenshot({ path: picture("the-dialog-of-a-roll-back") });
     await workbench.dialog.getByRole("button", { name: "Roll Back" }).click();
     await workbench.type("the code was never written");
     await workbench.row("Runs", "Renew a loan").filter({ hasText: "Write the code" }).waitFor();
-    await workbench.row("Recent", "To be done again: codegen").waitFor();
+    await workbench.row("Recent", "To be done again: Write the code").waitFor();
   },
 
   "an override shows every gate that it waives, one that failed before with them, and records who and why": async ({
@@ -275,7 +275,7 @@ export const scenarios = {
     await fs.writeFile(`${task}/review/plan-review.json`, '{"ok": false, "issues": []}\n');
     await workbench.command("Phasekeeper: Override with Reason");
     await workbench.pick("Renew a loan", "Run the tests");
-    await workbench.dialog.getByText(/Move .*renewals from codegen to test/).waitFor();
+    await workbench.dialog.getByText(/Move Renew a loan to “Run the tests”/).waitFor();
     const text = await workbench.dialog.innerText();
     assert.match(text, /gate plan-review is failed and will be waived/);
     assert.match(text, /review will go without what it owes/);
@@ -283,7 +283,7 @@ export const scenarios = {
     await workbench.dialog.getByRole("button", { name: "Override" }).click();
     await workbench.type("there is nothing to write here");
     await workbench.row("Runs", "Renew a loan").filter({ hasText: "Run the tests" }).waitFor();
-    await workbench.row("Recent", "Overridden: now in test").waitFor();
+    await workbench.row("Recent", "Overridden: now in Run the tests").waitFor();
     const records = (await fs.readFile(`${task}/.phasekeeper/journal.jsonl`, "utf8"))
       .trim()
       .split("\n")
@@ -301,7 +301,7 @@ export const scenarios = {
     folder,
   }) => {
     await workbench.command("Phasekeeper: Start Run");
-    await workbench.pick("artifact-pipeline");
+    await workbench.pick("Plan, review, code, review, test, accept");
     await workbench.type("quiet-hours", "Its name");
     await workbench.type("Keep the reading room quiet", "What it is about");
     const started = workbench.row("Runs", "Keep the reading room quiet").filter({ hasText: "Plan the change" });
@@ -367,6 +367,30 @@ export const scenarios = {
     await page.locator(".getting-started-step:has(.codicon-getting-started-step-checked)").waitFor();
     await page.screenshot({ path: picture("the-walkthrough") });
     await workbench.command("View: Close All Editors");
+  },
+
+  "a key is about the selected row, and a run that is over says so": async ({ workbench, page }) => {
+    const pick = page.locator(".quick-input-widget");
+    await workbench.row("Runs", "Tune the skill book-finder").locator(".monaco-icon-label").first().click();
+    await page.keyboard.press("Control+K");
+    await page.keyboard.press("Shift+R");
+    await pick.getByText(/What did “Apply a fix” come to/).waitFor();
+    await page.screenshot({ path: picture("a-report-by-a-key") });
+    await page.keyboard.press("Escape");
+    await workbench.row("Runs", "Tune the skill book-finder").locator(".monaco-icon-label").first().click();
+    await press(workbench.row("Runs", /^Finished/), () => page.keyboard.press("End"));
+    await workbench.expand(workbench.row("Runs", /^Finished/));
+    await press(workbench.row("Runs", "Design Loans"), () => page.keyboard.press("End"));
+    await workbench.row("Runs", "Design Loans").click();
+    await page.keyboard.press("Control+K");
+    await page.keyboard.press("Shift+R");
+    await workbench.toast("Design Loans is over: it is complete.").waitFor();
+    await page.screenshot({ path: picture("a-report-of-a-run-that-is-over") });
+    await workbench.row("Runs", "Design Loans").click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Open Run Page" }).waitFor();
+    await page.screenshot({ path: picture("the-menu-of-a-run-that-is-over") });
+    await page.keyboard.press("Escape");
+    await workbench.command("Notifications: Clear All Notifications");
   },
 
   "a gate is explained from the palette": async ({ workbench, page }) => {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +18,7 @@ from phasekeeper.server.lsp.view.documents import DocumentContext
 from phasekeeper.server.lsp.view.positions import UTF16, EncodedText
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
-from tests.roots import put, task
+from tests.roots import EXAMPLES, put, task
 from tests.server.lsp.client import Client, run_with
 from tests.tools.fixes.test_fixes import ARTICLE, plan
 
@@ -65,9 +67,21 @@ def test_lenses_say_where_the_run_is_what_is_next_and_how_far_each_stage_is(root
     path = plan(root) / "MASTER_PLAN.md"
     found = answer_to(root, path, "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
     titles = [(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in found]
-    assert titles[0] == (0, "4a: active, 1 of 2 done")
-    assert titles[1][1].startswith("next: do 4a (")
+    assert titles[0] == (0, "Implement (4a): active, 1 of 2 done")
+    assert titles[1][1].startswith("next: do “Implement” (")
     assert titles[-1] == (3, "1 of 2 done; work on 02")
+
+
+def test_the_lens_of_a_run_that_is_over_says_how_it_ended_and_names_no_next_step(root):
+    session = json.loads((EXAMPLES / ".phasekeeper/sessions/lending-loans/session.json").read_text())
+    shutil.copytree(EXAMPLES / "docs", root / "docs")
+    complete = put(root / ".phasekeeper/sessions/lending-loans/session.json", session)
+    ended = put(root / ".workflow/.scratchpad/skill-tuning-1/state.json", ENDED)
+    for path, how in (complete, "complete"), (ended, "ended"):
+        found = answer_to(root, path, "textDocument/codeLens", {"textDocument": {"uri": path.as_uri()}})
+        titles = [each["command"]["title"] for each in found]
+        assert titles[0].partition(",")[0] == how
+        assert not any(title.startswith("next: ") for title in titles)
 
 
 def test_what_is_asked_while_the_root_is_first_looked_at_is_answered_after_that(root):
@@ -79,7 +93,7 @@ def test_what_is_asked_while_the_root_is_first_looked_at_is_answered_after_that(
         document = {"textDocument": {"uri": client.open(path)}}
         lenses = client.ask("textDocument/codeLens", document)
         assert len(await client.request("textDocument/documentSymbol", document)) == 1
-        assert (await lenses)[0]["command"]["title"] == "4a: active, 1 of 2 done"
+        assert (await lenses)[0]["command"]["title"] == "Implement (4a): active, 1 of 2 done"
 
     run_with(work)
 

@@ -22,7 +22,7 @@ local function mend(number, iteration)
     "## Failure Analysis", "", "**Phase**: 2", "**Failed Gate**: 4b", ("**Iteration**: %d of 3"):format(iteration), "",
     "### Root Cause", "", "- Task 03: the link checks for a session first.",
   })
-  client.wait("the way to the fix", client.has_lens("next: go on to F2"))
+  client.wait("the way to the fix", client.has_lens("next: go on to “Fix the failing tasks only”"))
   write(("%02d-4a-task-03.md"):format(number + 1), {
     "## Task Complete (Delegated Mode)", "", "**Task File**: 03-share-link.md", "**Status**: Complete",
     ("**Iteration**: %d"):format(iteration),
@@ -36,7 +36,7 @@ for iteration = 1, 3 do
   client.wait("the gate to shut", client.has("gate-failed"))
   client.say("shut", client.diagnostics())
   if iteration < 3 then
-    client.wait("the next step", client.has_lens("F1"))
+    client.wait("the next step", client.has_lens("“Failure analysis”"))
     client.say("lenses", client.lenses())
     mend(5 + 3 * iteration, iteration)
   end

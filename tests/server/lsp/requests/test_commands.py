@@ -130,7 +130,7 @@ def test_a_move_without_proof_is_made_again_by_a_person_on_a_terminal(root):
         await client.initialize(root, **OURS)
         uri = client.open(path)
         [action] = await actions_for(client, uri, "decision-unverified")
-        assert action["title"] == "Move the run to codegen…"
+        assert action["title"] == "Move the run to “Write the code”…"
         await execute(client, action)
         assert f"override {TASKS}/T1 --to codegen" in messages(client)[-1]
         await override(client, root, f"{TASKS}/T1", "codegen")
@@ -143,6 +143,8 @@ def test_a_move_without_proof_is_made_again_by_a_person_on_a_terminal(root):
 def test_a_gate_is_overridden_in_a_dialog_where_the_editor_has_one_for_a_reason(root, ours):
     review = task(root, "T1", ok=False) / "review/plan-review.json"
 
+    gate = "Override gate “The plan is approved by its review”"
+
     async def work(client: Client) -> None:
         await client.initialize(root, **(OURS if ours else {"trusted": True}))
         uri = client.open(review)
@@ -150,11 +152,9 @@ def test_a_gate_is_overridden_in_a_dialog_where_the_editor_has_one_for_a_reason(
         run = {"root": str(root), "run": f"{TASKS}/T1"}
         told = action["title"], action["command"]["command"], action["command"]["arguments"]
         if ours:
-            assert told == (
-                "Override gate plan-review…", "phasekeeper.override", [run | {"to": "codegen"}],
-            )  # fmt: skip
+            assert told == (f"{gate}…", "phasekeeper.override", [run | {"to": "codegen"}])
         else:
-            assert told[:2] == ("Override gate plan-review: show the command", "phasekeeper.command")
+            assert told[:2] == (f"{gate}: show the command", "phasekeeper.command")
 
     run_with(work)
 
@@ -202,7 +202,7 @@ def test_a_validation_that_fails_again_and_again_is_passed_by_a_person(root):
         await client.initialize(root, **OURS)
         uri = client.open(path)
         [action] = await actions_for(client, uri, "validation-loop")
-        assert action["title"] == "Override gate 6…"
+        assert action["title"] == "Override gate “After 5a failed”…"
         await execute(client, action)
         assert f"phasekeeper override {RUN} --to 5b" in messages(client)[-1]
         await override(client, root, RUN, "5b")

@@ -68,6 +68,16 @@ def test_the_newest_records_of_all_runs_and_roots_are_told_newest_first(tmp_path
     assert [event["line"] for event in events] == [2, 2, 1]
 
 
+def test_each_record_has_the_titles_of_what_it_names_by_ids(tmp_path):
+    put_journal(
+        tmp_path, "A", {"at": at(1)}, {"at": at(2), "phase": "review", "next": "codegen", "tasks": ["x"]}
+    )
+    newest, first = recent_events({"limit": 2}, tmp_path)
+    assert newest["phaseTitles"] == {"review": "Review the code", "codegen": "Write the code"}
+    assert first["phaseTitles"] == {"planning": "Plan the change"}
+    assert newest["taskTitles"] == first["taskTitles"] == {}
+
+
 @pytest.mark.parametrize("limit", [None, [], {}, {"limit": 0}, {"limit": "7"}, {"limit": True}])
 def test_all_there_is_is_told_where_no_number_is_asked_for(tmp_path, limit):
     put_journal(tmp_path, "A", {"at": at(1)}, {"at": at(2)})

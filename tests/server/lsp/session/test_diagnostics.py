@@ -165,7 +165,7 @@ def test_what_is_typed_is_judged_at_once_and_forgotten_when_the_file_is_closed(r
             told = [n["params"] for n in client.notes if n["method"] == "textDocument/publishDiagnostics"]
             assert told[-1]["version"] == 2
             lens = await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-            assert any("go on to codegen" in each["command"]["title"] for each in lens)
+            assert any("go on to “Write the code”" in each["command"]["title"] for each in lens)
             # Nobody else sees what is not saved.
             assert other.codes(uri) == ["gate-failed"]
             client.note("textDocument/didClose", {"textDocument": {"uri": uri}})
