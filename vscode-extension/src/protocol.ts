@@ -38,6 +38,10 @@ export const keyOf = (name: RunName): string => `${name.root}\n${name.run}`;
 export const isOver = ({ status }: Pick<Evaluation, "status">): boolean =>
   status === "complete" || status === "exited" || status === "failed";
 
+/** A person can move the run; of those that are over the ones that a person stopped. */
+export const canOverride = (run: Pick<Evaluation, "status" | "currentPhase" | "suggestion">): boolean =>
+  run.currentPhase !== null && (!isOver(run) || run.suggestion.overrideTo !== null);
+
 type Shared =
   | "title"
   | "workflow"

@@ -5,6 +5,7 @@
 
 import * as vscode from "vscode";
 import {
+  canOverride,
   nameOf,
   type Decision,
   type Evaluation,
@@ -195,8 +196,7 @@ async function answeredMeanwhile(session: Session, name: RunName, question: stri
 
 /** Go against a suggestion or a shut gate; the phase behind it is the subject's, else a person picks one. */
 export async function override(session: Session, subject: Partial<Subject>): Promise<void> {
-  const fits = (run: Summary): boolean => !isOver(run) && run.currentPhase !== null;
-  const run = await chooseRun(session, subject, "Override what the files say of which run?", fits);
+  const run = await chooseRun(session, subject, "Override what the files say of which run?", canOverride);
   const graph = run && (await session.client.request("phasekeeper/graph", nameOf(run)));
   const to = graph && (subject.to ?? (await choosePhase(run, graph)));
   if (!to) return;
@@ -211,10 +211,12 @@ export async function override(session: Session, subject: Partial<Subject>): Pro
 }
 
 function choosePhase(run: Summary, graph: Graph): Promise<string | undefined> {
-  const items = reachable(graph.edges, run.currentPhase ?? "").map((phase) => ({
+  const { suggestedNext, overrideTo } = run.suggestion;
+  const ways = reachable(graph.edges, run.currentPhase ?? "");
+  const items = [...new Set([...(overrideTo === null ? [] : [overrideTo]), ...ways])].map((phase) => ({
     label: escapeLabel(stepTitle(phase, graph.phases)),
     description: escapeLabel(phase),
-    detail: phase === run.suggestion.suggestedNext ? "suggested" : undefined,
+    detail: phase === overrideTo ? "takes it up again" : phase === suggestedNext ? "suggested" : undefined,
     value: phase,
   }));
   return choose(items, `Move ${escapeLabel(titleOf(run))} to which phase?`, "No rule leads on from this phase.");

@@ -70,6 +70,7 @@ export interface Suggestion {
   parallel: string[][];
   reports: Reportable[];
   waitingFor: string | null;
+  overrideTo: string | null;
 }
 export interface Evidence {
   path: string | null;

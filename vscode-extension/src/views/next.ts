@@ -60,7 +60,7 @@ const SAYS_NOTHING: ReadonlySet<string> = new Set("a and be do done go in is it 
 
 /** Why a step is suggested; "" where that says no more than what the step is called. */
 function reasonBeside({ suggestion, statusReason, phaseTitle, nextTitle }: Summary, label: string): string {
-  const reason = suggestion.reason || statusReason;
+  const reason = inEditor(suggestion.reason || statusReason);
   const said = new Set(wordsOf([label, suggestion.phrase, suggestion.suggestedNext, phaseTitle, nextTitle].join(" ")));
   return wordsOf(reason).every((word) => said.has(word) || SAYS_NOTHING.has(word)) ? "" : reason;
 }
@@ -73,6 +73,7 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
   const id = `${keyOf(run)}/next`;
   const label = stepLabel(suggestion, run.nextTitle);
   const place = firstPlace(run.root, suggestion.evidence);
+  const takesUp = suggestion.overrideTo !== null;
   const works = ["advance", "regress", "stay", "act"].includes(suggestion.kind);
   return {
     id,
@@ -80,15 +81,15 @@ function stepRow(run: Summary, title: string, open: boolean): Row {
     description: [title, oneLine(reasonBeside(run, label))].filter(Boolean).join(" · "),
     tooltip: [
       `${title}: ${label}`,
-      oneLine(suggestion.reason, 400),
+      oneLine(inEditor(suggestion.reason), 400),
       ...whatToDo(suggestion),
-      ...(place ? ["Click to open the evidence"] : []),
+      ...(takesUp ? ["Click to take it up again"] : place ? ["Click to open the evidence"] : []),
     ],
     icon: ICONS[suggestion.kind],
     iconLabel: suggestion.kind === "regress" ? "goes back" : undefined,
     context: [works ? "step" : "", place ? "place" : ""].join(" ").trim(),
-    click: place && "openPlace",
-    subject: { ...name, step: stepOf(run), place },
+    click: takesUp ? "overrideGate" : place && "openPlace",
+    subject: { ...name, step: stepOf(run), place, ...(takesUp && { to: suggestion.overrideTo }) },
     open,
     children: [...evidenceRow(run, id), ...workRows(run, id), ...forbiddenRows(run, id)],
   };

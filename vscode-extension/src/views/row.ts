@@ -57,7 +57,14 @@ export interface Row {
   readonly subject?: Subject;
   /** A command of ours, called with the subject, when the row is clicked. */
   readonly click?:
-    "openPlace" | "answerQuestion" | "reportOutcome" | "runCheck" | "showTimeline" | "loadMore" | "clearFilter";
+    | "openPlace"
+    | "answerQuestion"
+    | "reportOutcome"
+    | "runCheck"
+    | "overrideGate"
+    | "showTimeline"
+    | "loadMore"
+    | "clearFilter";
   /** The rows below it; a function for those that have to be requested. */
   readonly children?: readonly Row[] | (() => Promise<readonly Row[]>);
   /** What the rows that are requested are of; without it they may be others at any time. */

@@ -3,6 +3,7 @@
 import { gateWord } from "../gate";
 import { gateTitle, sentence, stepTitle } from "../names";
 import {
+  canOverride,
   keyOf,
   nameOf,
   type Check,
@@ -218,9 +219,17 @@ function runRow(run: Summary, fetch: FetchEvaluation): Row {
   };
 }
 
-/** What menus look for: with a run that is over nothing more is done, but that an inconsistent one goes back. */
+/**
+ * What menus look for: with a run that is over nothing more is done, but that an inconsistent one goes back, and that
+ * one which a person stopped is taken up again.
+ */
 const runContext = (run: Summary): string =>
-  ["run", isOver(run) ? "" : "going", isOver(run) && run.findingCounts.error === 0 ? "" : "revertible"]
+  [
+    "run",
+    isOver(run) ? "" : "going",
+    canOverride(run) ? "overridable" : "",
+    isOver(run) && run.findingCounts.error === 0 ? "" : "revertible",
+  ]
     .filter(Boolean)
     .join(" ");
 
@@ -250,7 +259,7 @@ function endOf(run: Summary): string {
 }
 
 const endReason = ({ statusReason }: Summary, limit = 400): string =>
-  statusReason.startsWith("the run is ") ? "" : oneLine(statusReason, limit);
+  statusReason.startsWith("the run is ") ? "" : oneLine(inEditor(statusReason), limit);
 
 const ENDINGS: Partial<Record<Summary["status"], string>> = {
   complete: "it is complete",

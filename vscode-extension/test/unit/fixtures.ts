@@ -31,6 +31,7 @@ export const suggestion = (over: Partial<Suggestion> = {}): Suggestion => ({
   parallel: [],
   reports: [reportable("codegen")],
   waitingFor: null,
+  overrideTo: null,
   ...over,
 });
 

@@ -1,7 +1,8 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Summary } from "../../src/protocol";
 import manifest from "../../package.json";
-import { evaluation, gate, phase, ROOT, stateWith, summary, task } from "./fixtures";
+import { canOverride } from "../../src/protocol";
+import { evaluation, gate, phase, ROOT, stateWith, suggestion, summary, task } from "./fixtures";
 
 interface Item {
   label: string;
@@ -139,4 +140,13 @@ test("a task and a gate of a run that is over are looked at, and no more", () =>
     JSON.stringify(of(status)).match(/"context":"[^"]*(task|gate)[^"]*"/g);
   expect(contexts("active")).toEqual(['"context":"place task-claimed task-due"', '"context":"gate checked"']);
   expect(contexts("complete")).toEqual(['"context":"gate"']);
+});
+
+test("a run that a person stopped can be taken up again, and no other one that is over", async () => {
+  const stopped = summary({ ...over, status: "failed", suggestion: suggestion({ kind: "stop", overrideTo: "plan" }) });
+  expect(canOverride(stopped)).toBe(true);
+  expect(canOverride({ ...over, suggestion: suggestion({ overrideTo: null }) })).toBe(false);
+  request.mockReset().mockResolvedValue(null);
+  await override(sessionWith([stopped]), name);
+  expect(request).toHaveBeenCalledWith("phasekeeper/graph", name);
 });

@@ -321,6 +321,14 @@ test("a row of what a report still needs leads to what meets it", () => {
   for (const row of [step!, rows[0]!]) expect(row.tooltip).toContain("Write what was run.");
 });
 
+test("a click takes up again what a person stopped, and the reason names what is done here", () => {
+  const reason = "the plan was rejected; `phasekeeper override tasks/T1 --to 3` takes it up again";
+  const stopped = suggestion({ kind: "stop", phrase: "Stop", suggestedNext: null, reason, overrideTo: "3" });
+  const [row] = nextRows(stateWith([summary({ status: "blocked", suggestion: stopped })]));
+  expect(row).toMatchObject({ click: "overrideGate", subject: { to: "3" } });
+  expect(row!.description).toContain("the plan was rejected; “Override with Reason…” takes it up again");
+});
+
 test("a click on a next step opens the line of its first evidence", () => {
   const evidence = [{ path: "p.json", line: 3, column: 9, expression: "x", value: 1 }];
   const [node] = nextRows(stateWith([summary({ suggestion: suggestion({ evidence }) })]));
