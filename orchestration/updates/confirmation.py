@@ -16,6 +16,7 @@ from ..evaluation.questions import MOST_SIGNED
 from ..evaluation.trace import EvaluationTrace
 from ..findings import Severity
 from ..journal.journal import Claim, files_of
+from ..result.phrases import status_phrase
 from ..result.values import Evaluation, QuestionState
 from ..snapshot.snapshot import DEFINITION, STATE
 from ..snapshot.state_ratchets import loosened_values
@@ -55,11 +56,11 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
         command = command._replace(why=_UNTYPED_REASON)
     evaluation = trace.evaluation
     if command.kind == "override":
-        way = f"from {evaluation.current_phase} to {command.step}"
+        way = f"from {_named(evaluation, evaluation.current_phase)} to {_named(evaluation, command.step)}"
         title = f"Move {evaluation.run} {way}, against what its files say?"
         lines = _override(trace, command, now, reason)
     elif command.kind == "redo":
-        title = f"Do {command.step} of {evaluation.run} again?"
+        title = f"Do {_named(evaluation, command.step)} of {evaluation.run} again?"
         lines = (*_errors(evaluation), *reason, _afterwards(propose(trace, command, now).evaluation))
     else:
         question = answerable_question(trace, command.question)
@@ -68,7 +69,7 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
     name = "" if not evaluation.title else ' "' + evaluation.title.replace('"', "'") + '"'
     where = f"({evaluation.workflow}) in {evaluation.root}, revision {evaluation.revision}"
     run = f"run {evaluation.run or '.'}{name} {where}"
-    phase = f"phase {evaluation.current_phase or 'unknown'}: {evaluation.status_reason}"
+    phase = f"phase {_named(evaluation, evaluation.current_phase or 'unknown')}: {evaluation.status_reason}"
     return Confirmation(title, (run, phase, *lines))
 
 
@@ -170,11 +171,12 @@ def _override(
     record = next(entry for entry in proposal.records if entry["kind"] == RecordKind.OVERRIDE)
     waived = record["gates"] if isinstance(record["gates"], list) else []
     for gate in (gate for gate in evaluation.gates if gate.id in waived):
-        yield f"gate {gate.id} is {gate.status} and will be waived: {gate.title}"
+        named = f'"{gate.title}" ({gate.id})' if gate.title not in ("", gate.id) else gate.id
+        yield f"gate {named} is {gate.status} and will be waived"
     lacking = record["phases"] if isinstance(record["phases"], list) else []
     for phase in (phase for phase in evaluation.phases if phase.id in lacking):
         files = ", ".join(f"{one.path} is {one.state}" for one in phase.produces if not one.valid)
-        yield f"{phase.id} will go without what it owes: {files}"
+        yield f"{_named(evaluation, phase.id)} will go without what it owes: {files}"
     passed_over = files_of(record)
     for entry in (entry for entry in trace.facts.snapshot.pending if entry.path in passed_over):
         yield f"{entry.path} says {entry.report.phases[0]} {entry.report.outcome} and will be passed over"
@@ -193,9 +195,16 @@ def _errors(evaluation: Evaluation) -> Iterator[str]:
 
 def _afterwards(evaluation: Evaluation) -> str:
     """The line of how the run would stand then."""
-    step = evaluation.suggestion
-    onward = f", next {step.suggested_next}" if step.suggested_next else ""
-    return f"afterwards: {evaluation.status} in {evaluation.current_phase}{onward}: {step.reason}"
+    step, status = evaluation.suggestion, status_phrase(evaluation.status)
+    onward = f", next {_named(evaluation, step.suggested_next)}" if step.suggested_next else ""
+    return f"afterwards: {status} in {_named(evaluation, evaluation.current_phase)}{onward}: {step.reason}"
+
+
+def _named(evaluation: Evaluation, phase: str | None) -> str:
+    """A phase by its title, its id behind it; what has no title, as an action, by its id."""
+    title = next((each.title for each in evaluation.phases if each.id == phase), "")
+    says_more = title.casefold() not in ("", str(phase).casefold())
+    return f'"{title}" ({phase})' if says_more else str(phase)
 
 
 def release_lines(claimed: Claim) -> list[str]:

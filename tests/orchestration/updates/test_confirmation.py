@@ -142,7 +142,7 @@ def test_an_override_shows_the_gates_it_waives_and_the_files_it_goes_without() -
     assert text.title == "Move t from one to two, against what its files say?"
     assert text.lines[1:] == (
         "phase one: paper is missing (t/paper.md)",
-        "gate read is open and will be waived: Somebody read it",
+        'gate "Somebody read it" (read) is open and will be waived',
         "one will go without what it owes: t/paper.md is missing",
         "reason: w",
         "afterwards: complete in two: the run is complete",

@@ -193,7 +193,10 @@ async def test_a_gate_is_overridden_by_the_person_alone(root: Path, era: str) ->
     async with rig() as r, r.client(root, era, elicitation_callback=person) as client:
         data = await call(client, "request_decision", run="T1", override_to="codegen")
         assert data["currentPhase"] == "codegen"
-        assert "gate plan-review is failed and will be waived" in person.asked[0].message
+        assert (
+            'gate "The plan is approved by its review" (plan-review) is failed and will be waived'
+            in person.asked[0].message
+        )
         person.content = {"decision": "no", "reason": "not again"}
         no = await call(client, "request_decision", run="T1", override_to="test")
         assert no["decided"] is False

@@ -280,10 +280,16 @@ def test_an_override_shows_what_it_waives(root: Path) -> None:
     run, _ = apply.start_run(workspace, workspace.library.workflow("artifact-pipeline"), "T1", "", "ann")
     decision = prepare_decision(Workspace(root), run, Command("override", "codegen", why="urgent"))
     said = "\n".join(decision.lines)
-    assert decision.title == f"Move {run} from planning to codegen, against what its files say?"
-    assert "gate plan-review is not-reached and will be waived: The plan is approved by its review" in said
-    assert "planning will go without what it owes: " in said and "planning.ai.json is missing" in said
-    assert decision.lines[-1].startswith("afterwards: active in codegen, next codegen: ")
+    way = 'from "Plan the change" (planning) to "Write the code" (codegen)'
+    assert decision.title == f"Move {run} {way}, against what its files say?"
+    assert 'gate "The plan is approved by its review" (plan-review) is not-reached and will be waived' in said
+    assert (
+        '"Plan the change" (planning) will go without what it owes: ' in said
+        and "planning.ai.json is missing" in said
+    )
+    assert decision.lines[-1].startswith(
+        'afterwards: active in "Write the code" (codegen), next "Write the code" (codegen): '
+    )
 
 
 def test_all_that_can_be_refused_is_refused_before_a_person_is_asked(root: Path) -> None:

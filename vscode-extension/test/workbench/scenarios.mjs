@@ -258,7 +258,7 @@ export const scenarios = {
     // The only run that is not consistent.
     await workbench.command("Phasekeeper: Roll Back to Last Consistent Phase");
     await workbench.dialog.getByText("Roll Renew a loan back to “Write the code”?").waitFor();
-    await workbench.dialog.getByText(/afterwards: active in codegen/).waitFor();
+    await workbench.dialog.getByText(/afterwards: active in "Write the code"/).waitFor();
     await page.screenshot({ path: picture("the-dialog-of-a-roll-back") });
     await workbench.dialog.getByRole("button", { name: "Roll Back" }).click();
     await workbench.type("the code was never written");
@@ -277,7 +277,7 @@ export const scenarios = {
     await workbench.pick("Renew a loan", "Run the tests");
     await workbench.dialog.getByText(/Move Renew a loan to “Run the tests”/).waitFor();
     const text = await workbench.dialog.innerText();
-    assert.match(text, /gate plan-review is failed and will be waived/);
+    assert.match(text, /gate "The plan is approved by its review" \(plan-review\) is failed and will be waived/);
     assert.match(text, /review will go without what it owes/);
     await page.screenshot({ path: picture("the-dialog-of-an-override") });
     await workbench.dialog.getByRole("button", { name: "Override" }).click();

@@ -469,11 +469,14 @@ def test_an_override_is_prepared_with_every_gate_that_it_waives(root):
         await client.ready(root)
         target = {"root": str(root), "run": RUN, "kind": "override", "to": "test"}
         prepared = await client.request("phasekeeper/prepareDecision", target)
-        assert prepared["title"] == f"Move {RUN} from review to test, against what its files say?"
+        way = 'from "Review the code" (review) to "Run the tests" (test)'
+        assert prepared["title"] == f"Move {RUN} {way}, against what its files say?"
         waived = [line.partition(" and will be waived")[0] for line in prepared["lines"] if "waived" in line]
-        assert waived[0] == "gate plan-review is failed" and len(waived) == 3
-        lacking = [line.partition(" ")[0] for line in prepared["lines"] if "will go without" in line]
-        assert lacking == ["planning", "codegen", "review"]
+        assert waived[0].endswith(" (plan-review) is failed") and len(waived) == 3
+        lacking = [line.partition(" will go")[0] for line in prepared["lines"] if "will go without" in line]
+        titles = ("Plan the change", "Write the code", "Review the code")
+        named = zip(titles, ("planning", "codegen", "review"), strict=True)
+        assert lacking == [f'"{title}" ({phase})' for title, phase in named]
         assert prepared["lines"][-1].startswith("afterwards: ")
         decided = {**target, "reason": "we looked at it", "revision": prepared["revision"]}
         answer = await client.request("phasekeeper/decide", decided)
