@@ -19,7 +19,7 @@ TOOLS = (
     "cyclonedx-bom>=7",
     "uv>=0.8",
 )
-MOST_BYTES = {"whl": 1_300_000, "vsix": 2_000_000}
+MOST_BYTES = {"whl": 1_400_000, "vsix": 2_000_000}
 """Budgets of the artifacts. The wheel is nearly all code: README and examples are a twentieth of it."""
 MOST_INSTALLED = 90_000_000
 
