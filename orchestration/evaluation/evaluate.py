@@ -205,7 +205,8 @@ class _Assembler:
         return replace(
             suggestion,
             agents=action.agents if action and action.agents else target.agents if target else (),
-            produce=self._produce(target),
+            # What a person is asked for nobody else writes.
+            produce=() if target and self._is_asked(target) else self._produce(target),
             tasks=self.schedule.ready,
             parallel=self.schedule.batches,
             reports=tuple(reportable(self.facts, step, self._tasks_of(step)) for step in steps),
@@ -222,8 +223,12 @@ class _Assembler:
             return True
         is_of_actions = any(rule.act and not rule.to for rule in phase.rules)
         is_held = decision.is_held and step == decision.phase
-        is_asked = "person" in phase.agents and decision.status is RunStatus.WAITING_HUMAN
-        return not (phase.terminal or is_held or is_asked or (is_of_actions and decision.action is None))
+        is_held |= bool(phase.terminal) or self._is_asked(phase)
+        return not (is_held or (is_of_actions and decision.action is None))
+
+    def _is_asked(self, phase: Phase) -> bool:
+        """True if a person ends the phase, and is asked."""
+        return "person" in phase.agents and self.decision.status is RunStatus.WAITING_HUMAN
 
     def _tasks_of(self, step: str) -> Sequence[str]:
         """The tasks that a report of a step may be of now: those at hand, where the step hands tasks out."""
