@@ -18,7 +18,8 @@ class NoSuchRun(Exception):  # noqa: N818 - said to people as it is
 
 
 def find_run(names: Collection[str], wanted: str) -> str:
-    """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has.
+    """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has,
+    of the last one also what stands behind a hyphen.
 
     Of a run in a file, FILE#UNIT, the unit and the file are tails, too.
 
@@ -28,6 +29,8 @@ def find_run(names: Collection[str], wanted: str) -> str:
     if wanted in names:
         return wanted
     fitting = [name for name in names if _answers_to(name, wanted)]
+    # A workflow may put a word before the name that a run was started by: skill-tuning-NAME.
+    fitting = fitting or [name for name in names if name.endswith(f"-{wanted}") and "/" not in wanted]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

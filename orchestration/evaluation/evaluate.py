@@ -200,16 +200,18 @@ class _Assembler:
             return suggestion, status
         action, due = self.workflow.actions.get(decision.action or ""), self.reports.due
         first = [name for name in (decision.action, decision.to) if name in due]
-        # The suggested step first.
+        # The suggested step first. What a person is asked for nobody else writes or reports.
+        is_asked = target is not None and self._is_asked(target)
         steps = [step for step in dict.fromkeys((*first[:1], *due)) if self._is_moved_by(step)]
         return replace(
             suggestion,
             agents=action.agents if action and action.agents else target.agents if target else (),
-            # What a person is asked for nobody else writes.
-            produce=() if target and self._is_asked(target) else self._produce(target),
+            produce=() if is_asked else self._produce(target),
             tasks=self.schedule.ready,
             parallel=self.schedule.batches,
-            reports=tuple(reportable(self.facts, step, self._tasks_of(step)) for step in steps),
+            reports=tuple(
+                reportable(self.facts, step, self._tasks_of(step)) for step in steps if not is_asked
+            ),
         ), status
 
     def _is_moved_by(self, step: str) -> bool:

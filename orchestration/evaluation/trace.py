@@ -14,7 +14,7 @@ from ..definition.model import Phase, Workflow
 from ..plans.model import Task
 from ..result.values import Evaluation, GateState
 from ..snapshot.snapshot import Snapshot
-from ..states import GateStatus, SuggestionKind
+from ..states import GateStatus, RunStatus, SuggestionKind
 from ..vfs.glob import concerns
 
 
@@ -95,7 +95,11 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
             return Permission(name, False, _person_first(evaluation) or why, gate.id)
     if why := _person_first(evaluation):
         return Permission(name, False, why)
-    if action is not None and name not in workflow.phases:
+    phase = workflow.phases.get(name)
+    if phase and "person" in phase.agents and evaluation.status is RunStatus.WAITING_HUMAN:
+        how = f" ({evaluation.answer_command})" if evaluation.answer_command else ""
+        return Permission(name, False, f"a person ends it, who is asked{how}: {evaluation.status_reason}")
+    if action is not None and phase is None:
         if trace.facts.context.holds(action.when):
             return Permission(name, True, "its precondition holds")
         return Permission(name, False, f"the precondition of {action.id} does not hold")

@@ -17,7 +17,7 @@ from ..decision.decision import step_of
 from ..decision.facts import RunFacts
 from ..definition.inputs import Brings
 from ..evaluation.trace import CommandRefused, ReportTextRefused
-from ..journal.journal import Record, record
+from ..journal.journal import Record, files_of, record
 from ..journal.report_files import ReportFile, is_filled_in, read_report
 from ..journal.report_forms import ReportForm, blank_form
 from ..states import RecordKind, RequirementKind
@@ -112,7 +112,7 @@ def _is_same(newest: Record, delivery: Delivery, now: Mapping[str, str]) -> bool
     if any(entry[name] != newest[name] for name in fields):
         return False
     before = {each["path"]: each["digest"] for each in kept}
-    seen = entry["files"] if isinstance(entry["files"], list) else []
-    left = {each["path"] for each in kept if "was" not in each} - {each["path"] for each in seen} - now.keys()
+    after = {**files_of(entry), **now}
+    left = {each["path"] for each in kept if "was" not in each} - after.keys()
     texts_differ = entry["path"] and before.get(str(newest["path"])) != digest_of(delivery.text)
-    return not (texts_differ or left) and all(before.get(path) == digest for path, digest in now.items())
+    return not (texts_differ or left) and all(before.get(path) == digest for path, digest in after.items())

@@ -39,7 +39,7 @@ from .deliveries import filed_text
 from .effects import Cause, EffectRunner, moves_on, stated_phase
 from .left_entries import left_entries
 from .measurements import measurements, unrecorded_reports
-from .state_writes import permitted_updates, refuse_placeholders
+from .state_writes import permitted_updates, refuse_placeholders, refuse_unknown_words
 
 # Of the tasks that a report may be about, so many are named in a refusal.
 _MOST_NAMED = 8
@@ -73,6 +73,7 @@ def propose(trace: EvaluationTrace, command: Command, now: datetime) -> Proposal
     given, events = _report_data(command), effect_events(command, step)
     if command.kind == "report":
         refuse_placeholders(trace, step, given["data"])
+        refuse_unknown_words(trace, given["stateUpdates"])
         permitted = permitted_updates(trace, step, given["stateUpdates"], events)
         told = {"stateUpdates": permitted.updates}
         given |= {**told, "data": given["data"] | told if "stateUpdates" in given["data"] else given["data"]}

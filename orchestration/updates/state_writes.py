@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from ..decision.decision import step_of
 from ..definition.model import Workflow
-from ..definition.state_changes import ANY, StateChange
+from ..definition.state_changes import ANY, StateChange, normal_word, normal_words, parts_of
 from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..expressions.queries import dig
 from ..formats.json_text import clean, fold_dotted
+from ..snapshot.word_lists import values_at
 
 MOST_NOTES = 20
 _MOST_NOTE = 200
@@ -74,6 +75,23 @@ def refuse_placeholders(trace: EvaluationTrace, step: str, data: Mapping[str, An
         if text in forms:
             said = f"nothing was recorded: fill in the form, {'.'.join(path)} is still {text!r}"
             raise CommandRefused(said)
+
+
+def refuse_unknown_words(trace: EvaluationTrace, updates: Any) -> None:
+    """Raises CommandRefused for updates with a word that nobody knows where it would stand; what stands there
+    already may stay."""
+    workflow, state = trace.facts.workflow, trace.facts.snapshot.state
+    if workflow.state is None or state is None or not isinstance(updates, dict):
+        return
+    folded = fold_dotted(updates)[0]
+    for declared, known in workflow.state.words.items():
+        parts, words = parts_of(declared), normal_words(known)
+        old = [value for _, value in values_at(state.data, parts)]
+        for path, value in values_at(folded, parts):
+            if isinstance(value, str) and normal_word(value) not in words and value not in old:
+                where, said = ".".join(map(str, path)), json.dumps(value, ensure_ascii=False)[:40]
+                wrong = f"{where} is {said}, which is no known word; known: {', '.join(known)}"
+                raise CommandRefused(f"nothing was recorded: in stateUpdates {wrong}")
 
 
 def _texts(value: Any, path: _Path) -> Iterator[tuple[_Path, str]]:

@@ -14,7 +14,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import mcp_types as types
 from mcp.server.elicitation import render_elicitation_schema
@@ -84,7 +84,9 @@ async def request_decision(
     try:
         content = request.form.model_validate(result.content or {}).model_dump()
     except ValidationError:
-        why = "what the dialog came back with does not fit its form: nothing is decided"
+        options = ", ".join(map(str, get_args(request.form.model_fields["decision"].annotation)))
+        wanted = f"decision ({options})" if options else "decision"
+        why = f"what the dialog came back with does not fit its form, {wanted} and reason: nothing is decided"
         raise ToolRefused(why) from None
     if not content["reason"].strip():
         return _abstain(request, "the person gave no reason: nothing is decided")
@@ -143,7 +145,7 @@ async def _elicit(
     context: RequestContext, params: types.CallToolRequestParams, message: str, form: type[BaseModel]
 ) -> types.ElicitResult | types.InputRequiredResult:
     """Show the dialog: what it came back with, or the answer that has the client show it and call again."""
-    schema = render_elicitation_schema(form)
+    schema = _with_enum(render_elicitation_schema(form))
     if not is_modern(context):
         try:
             return await context.session.elicit_form(message, schema, context.request_id)
@@ -158,6 +160,14 @@ async def _elicit(
     if roots := known_roots(params).get(ROOTS):
         state[ROOTS] = roots.model_dump(mode="json", by_alias=True, exclude_none=True)
     return types.InputRequiredResult(input_requests={DECISION: request}, request_state=json.dumps(state))
+
+
+def _with_enum(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a form with an enumeration for a single option, too: clients know no constants."""
+    decision = schema["properties"]["decision"]
+    if "const" in decision:
+        decision["enum"] = [decision.pop("const")]
+    return schema
 
 
 def _state(params: types.CallToolRequestParams) -> Mapping[str, Any]:

@@ -427,7 +427,8 @@ def _exists_error(workspace: Workspace, run: str, workflow: Workflow) -> UsageEr
         if match and workspace.evaluate(match).status.is_over:
             move = shlex.join(["mv", run, f"{run}-1"])
             way += f"; this one is over, and a person puts it away first: `{move}`"
-    return UsageError(f"{run} exists already; {way}; `{shlex.join(['phasekeeper', 'next', '--run', run])}`")
+    look = f"`{shlex.join(['phasekeeper', 'next', '--run', run])}` says how it stands"
+    return UsageError(f"{run} exists already; {way}; {look}")
 
 
 def _is_this_start(workspace: Workspace, run: str, began: Record) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from phasekeeper.orchestration.definition.model import Workflow
 from phasekeeper.orchestration.definition.reader import InvalidWorkflow
+from phasekeeper.orchestration.evaluation.trace import CommandRefused
 from phasekeeper.orchestration.lint.checks import parse_workflow
 
 from tests.verdicts.runs import Run, built_in
@@ -114,11 +115,10 @@ def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
         ("execute", {"workQueue": [{"id": "W1", "status": "cancelled"}, QUEUE[1]]}, "workQueue.W1.status"),
         ("execute", {"gates": {"lint": {"status": "passed"}}}, "gates"),
         ("quality", {"gates": {"lint": {"blocking": False}}}, "gates.lint.blocking"),
-        ("quality", {"gates": {"lint": {"status": "green"}}}, "gates.lint.status"),
         ("quality", {"gates": {"lint": {"status": ["passed", {}]}}}, "gates.lint.status"),
         ("quality", {"gates": {"lint": None}}, "gates.lint"),
         ("quality", {"gates": 1}, "gates"),
-        ("quality", {"gates.lint.severity": "S9"}, "gates.lint.severity"),
+        ("quality", {"gates.lint.severity": "S2"}, "gates.lint.severity"),
         ("plan", {"skip": {"quality": {"skip": True}}}, "skip"),
         ("plan", {"workQueue": "none"}, "workQueue"),
         ("plan", {"workQueue": None}, "workQueue"),
@@ -203,17 +203,47 @@ def test_a_verification_sets_results_removes_issues_and_counts_one_iteration() -
         ({"issues": [{"id": "I1"}, {"id": "I2"}, {"id": "I3"}]}, "issues.I3: no element is added"),
         ({"issues": [{"id": "I2"}, {"id": "I1"}]}, "issues: the order of its elements stays"),
         ({"applied_fixes": []}, "applied_fixes.F1: its elements stay"),
-        ({"applied_fixes": [{**FIX, "verification_result": "fine"}]}, "applied_fixes.F1.verification_result"),
         ({"applied_fixes": [7]}, "applied_fixes.7: no element has this fix_id"),
         (
             {"diagnosis.context": {"status": "completed", "x": 1}},
             "diagnosis.context: it is set to one of null",
         ),
-        ({"quality_gate": "green"}, "quality_gate: it is set to one of pass, review, fail"),
     ],
 )
 def test_a_verification_writes_no_more(wanted: dict[str, Any], said: str) -> None:
     assert verified(**wanted) and ignored(verified(**wanted))[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        ({"quality_gate": "green"}, "quality_gate"),
+        ({"applied_fixes": [{**FIX, "verification_result": "fine"}]}, "applied_fixes.0.verification_result"),
+    ],
+)
+def test_a_word_that_nobody_knows_is_no_verification(wanted: dict[str, Any], place: str) -> None:
+    with pytest.raises(
+        CommandRefused, match=f"in stateUpdates {place} is .*, which is no known word; known: "
+    ):
+        verified(**wanted)
+
+
+@pytest.mark.parametrize(
+    ("phase", "wanted", "place"),
+    [
+        ("quality", {"gates": {"lint": {"status": "green"}}}, "gates.lint.status"),
+        ("quality", {"gates.lint.severity": "S9"}, "gates.lint.severity"),
+        ("execute", {"workQueue": [{"id": "W1", "status": "finished"}, QUEUE[1]]}, "workQueue.0.status"),
+    ],
+)
+def test_a_report_with_a_word_that_nobody_knows_is_none(
+    phase: str, wanted: dict[str, Any], place: str
+) -> None:
+    run = loop(phase, gates={"lint": {"status": "skipped", "severity": "S3"}})
+    with pytest.raises(
+        CommandRefused, match=f"in stateUpdates {place} is .*, which is no known word; known: "
+    ):
+        run.report(phase, "ok", data={"stateUpdates": wanted})
 
 
 @pytest.mark.parametrize("left", [["I2"], [{"id": "I2"}], [{"id": "I2", "severity": "low"}]])

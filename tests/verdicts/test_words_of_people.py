@@ -26,6 +26,16 @@ def pipeline(phase: str) -> Run:
     return run.write("state.json", {"task_id": "t", "phase": phase, "actors": {}})
 
 
+def test_a_report_about_a_file_that_was_mended_is_another_one() -> None:
+    unclear = {"status": "completed", "results": []}
+    mended = {**unclear, "overall_pass": True, "results": [{"step": "unit", "status": "passed"}]}
+    run = pipeline("test").write("eval/eval-report.json", unclear).report("test", "ok")
+    assert run.standing == "active stay test"
+    assert "nothing has changed since" in run.refusal("test", "ok")
+    run.write("eval/eval-report.json", mended).report("test", "ok")
+    assert run.standing.startswith("waiting_human wait")
+
+
 def test_a_step_that_a_person_ends_is_not_reported() -> None:
     run = pipeline("accept")
     before = dict(run.files)

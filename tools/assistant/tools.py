@@ -228,7 +228,8 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
         note = f"nothing to record: {plain(str(why), 400)}"
         return await _next_step_answer(access, await access.again(run), note=note)
     recorded = report_words(asked_for.step, asked_for.outcome, after, records)
-    children = incomplete_children(place, after)
+    # Among them may be some that this report has made.
+    children = incomplete_children(await access.place(asked_for.root, asked_for.run or None), after)
     return await _next_step_answer(access, after, recorded=recorded, children=children)
 
 
@@ -240,6 +241,10 @@ async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answ
             f'`workflow` and `name` start a new run, both of them, with step="{START}"; '
             f"a report about a run that is there takes neither; workflows: {plain(known, 1_000)}"
         )
+    startable = await access.workflows(place)
+    if asked_for.workflow not in startable:
+        wrong = f"no run of {plain(asked_for.workflow, 80)!r} can be started"
+        raise ToolRefused(f"{wrong}; workflows: {plain(', '.join(startable), 1_000)}")
     who = access.who(asked_for.agent)
     run = await access.start(place, asked_for.workflow, asked_for.name, asked_for.summary, who)
     return await _next_step_answer(access, run, recorded=f"the start of {plain(run.run, 200)}")

@@ -767,7 +767,7 @@ def test_a_report_that_writes_a_word_which_nobody_knows_is_refused_with_the_know
     more = {"stateUpdates": {"list": [{"rank": "S1"}, {"rank": "odd"}, {"rank": "S9"}]}}
     said = refused(files(old), report(outcome="error", data=more), of)
     known = "which is no known word; known: S0, S1"
-    assert said == f'nothing was recorded, for t/state.json would say: list.2.rank is "S9", {known}'
+    assert said == f'nothing was recorded: in stateUpdates list.2.rank is "S9", {known}'
     # What stood there before is nobody's fault who moves it.
     more["stateUpdates"]["list"].pop()
     assert proposed(files(old), report(outcome="error", data=more), of).records

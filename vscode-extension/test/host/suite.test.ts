@@ -83,7 +83,7 @@ suite("in the extension host", () => {
     assert.ok(plan);
     const inside = await api.trees["runs"]!.getChildren(plan);
     assert.ok(inside.some((node) => node.label === "Plan"));
-    assert.equal(api.trees["runs"]!.getTreeItem(plan).contextValue, "run going revertible");
+    assert.equal(api.trees["runs"]!.getTreeItem(plan).contextValue, "run going overridable revertible");
   });
 
   test("a file that nobody has open has its findings", async () => {
