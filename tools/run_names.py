@@ -18,8 +18,7 @@ class NoSuchRun(Exception):  # noqa: N818 - said to people as it is
 
 
 def find_run(names: Collection[str], wanted: str) -> str:
-    """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has,
-    of the last one also what stands behind a hyphen.
+    """The run that `wanted` means: its path from the root, or a tail of whole segments that no other run has.
 
     Of a run in a file, FILE#UNIT, the unit and the file are tails, too.
 
@@ -29,8 +28,6 @@ def find_run(names: Collection[str], wanted: str) -> str:
     if wanted in names:
         return wanted
     fitting = [name for name in names if _answers_to(name, wanted)]
-    # A workflow may put a word before the name that a run was started by: skill-tuning-NAME.
-    fitting = fitting or [name for name in names if name.endswith(f"-{wanted}") and "/" not in wanted]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -38,8 +35,10 @@ def find_run(names: Collection[str], wanted: str) -> str:
         raise NoSuchRun(f"{wanted!r} is the end of more than one run: {', '.join(fitting[:_LISTED])}{more}")
     import difflib  # late: only a name that is wrong needs it
 
-    tails = {name.rsplit("/", 1)[-1]: name for name in names}
-    if close := difflib.get_close_matches(wanted.rsplit("/", 1)[-1], list(tails), n=3, cutoff=0.4):
+    tails, last = {name.rsplit("/", 1)[-1]: name for name in names}, wanted.rsplit("/", 1)[-1]
+    # A workflow may put a word before the name that a run was started by: skill-tuning-NAME.
+    behind = [tail for tail in tails if last and tail.endswith(f"-{last}")]
+    if close := behind[:3] or difflib.get_close_matches(last, list(tails), n=3, cutoff=0.4):
         hint = f"did you mean {' or '.join(tails[name] for name in close)}?"
     elif names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""

@@ -200,7 +200,13 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
         text = written.text if written else command.message
         delivery = Delivery(entry, command.data, text, command.commits)
         let = lets_through(trace.facts, step)
-        if why := check_delivery(trace.facts, brings, delivery, command.outcome == known[0], let):
+        try:
+            why = check_delivery(trace.facts, brings, delivery, command.outcome == known[0], let)
+        except CommandRefused as error:
+            if phase is None or phase.tasks is None or tasks:
+                raise
+            raise CommandRefused(f"{error}; and it names no task that it is about (`--task`)") from None
+        if why:
             raise refusal_for_want_of_change(trace.facts, entry, why)
     return entry
 
@@ -389,6 +395,9 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     if command.step not in reached and command.step != current:
         ways = ", ".join(name for name in workflow.phases if name in reached)
         instead = f"an override may go to {ways}" if ways else "no override leads on from here"
+        if workflow.phases[current].terminal:
+            begin = f"`phasekeeper start {workflow.name} NAME` begins a new run"
+            raise CommandRefused(f"nothing leads on from {current}, the end of the run; {begin}")
         raise CommandRefused(
             f"no rule leads from {current} to {command.step}, not even by way of others; "
             f"{instead}; `phasekeeper next --run {shell_word(evaluation.run or '.')}` says what leads on"

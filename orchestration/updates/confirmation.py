@@ -56,11 +56,11 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
         command = command._replace(why=_UNTYPED_REASON)
     evaluation = trace.evaluation
     if command.kind == "override":
-        way = f"from {_named(evaluation, evaluation.current_phase)} to {_named(evaluation, command.step)}"
+        way = f"from {_name_of(evaluation, evaluation.current_phase)} to {_name_of(evaluation, command.step)}"
         title = f"Move {evaluation.run} {way}, against what its files say?"
         lines = _override(trace, command, now, reason)
     elif command.kind == "redo":
-        title = f"Do {_named(evaluation, command.step)} of {evaluation.run} again?"
+        title = f"Do {_name_of(evaluation, command.step)} of {evaluation.run} again?"
         lines = (*_errors(evaluation), *reason, _afterwards(propose(trace, command, now).evaluation))
     else:
         question = answerable_question(trace, command.question)
@@ -69,7 +69,7 @@ def confirmation(trace: EvaluationTrace, command: Command, now: datetime) -> Con
     name = "" if not evaluation.title else ' "' + evaluation.title.replace('"', "'") + '"'
     where = f"({evaluation.workflow}) in {evaluation.root}, revision {evaluation.revision}"
     run = f"run {evaluation.run or '.'}{name} {where}"
-    phase = f"phase {_named(evaluation, evaluation.current_phase or 'unknown')}: {evaluation.status_reason}"
+    phase = f"phase {_name_of(evaluation, evaluation.current_phase or 'unknown')}: {evaluation.status_reason}"
     return Confirmation(title, (run, phase, *lines))
 
 
@@ -176,7 +176,7 @@ def _override(
     lacking = record["phases"] if isinstance(record["phases"], list) else []
     for phase in (phase for phase in evaluation.phases if phase.id in lacking):
         files = ", ".join(f"{one.path} is {one.state}" for one in phase.produces if not one.valid)
-        yield f"{_named(evaluation, phase.id)} will go without what it owes: {files}"
+        yield f"{_name_of(evaluation, phase.id)} will go without what it owes: {files}"
     passed_over = files_of(record)
     for entry in (entry for entry in trace.facts.snapshot.pending if entry.path in passed_over):
         yield f"{entry.path} says {entry.report.phases[0]} {entry.report.outcome} and will be passed over"
@@ -196,11 +196,11 @@ def _errors(evaluation: Evaluation) -> Iterator[str]:
 def _afterwards(evaluation: Evaluation) -> str:
     """The line of how the run would stand then."""
     step, status = evaluation.suggestion, status_phrase(evaluation.status)
-    onward = f", next {_named(evaluation, step.suggested_next)}" if step.suggested_next else ""
-    return f"afterwards: {status} in {_named(evaluation, evaluation.current_phase)}{onward}: {step.reason}"
+    onward = f", next {_name_of(evaluation, step.suggested_next)}" if step.suggested_next else ""
+    return f"afterwards: {status} in {_name_of(evaluation, evaluation.current_phase)}{onward}: {step.reason}"
 
 
-def _named(evaluation: Evaluation, phase: str | None) -> str:
+def _name_of(evaluation: Evaluation, phase: str | None) -> str:
     """A phase by its title, its id behind it; what has no title, as an action, by its id."""
     title = next((each.title for each in evaluation.phases if each.id == phase), "")
     says_more = title.casefold() not in ("", str(phase).casefold())

@@ -258,6 +258,11 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
         raise CommandRefused(f"nothing was written, because the run would be invalid: {why}")
     if command.kind == "report":
         _refuse_unknown_words(old, new)
+        asked = {question.id for question in new.questions} - {question.id for question in old.questions}
+        if f"clarification:{step}" in asked and not (command.message or command.report).strip():
+            raise CommandRefused(
+                "nothing was recorded: its summary, which says what a person is asked, is empty"
+            )
     phase = after.facts.workflow.phases.get(step)
     claims = command.kind == "report" and phase and command.outcome == phase.outcomes[0] not in FAILURES
     stays = decision.phase == step and decision.kind is SuggestionKind.STAY and decision.rule is None

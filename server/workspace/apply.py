@@ -420,15 +420,14 @@ def start_run(
 
 
 def _exists_error(workspace: Workspace, run: str, workflow: Workflow) -> UsageError:
-    way = "choose another name"
+    way, look = "choose another name", shlex.join(["phasekeeper", "next", run])
     if workflow.new is None or "{name}" not in workflow.new.folder:
         way = f"a root has one run of {workflow.name}, whatever its name"
         match = next((each for each in workspace.matches if each.run == run), None)
         if match and workspace.evaluate(match).status.is_over:
             move = shlex.join(["mv", run, f"{run}-1"])
             way += f"; this one is over, and a person puts it away first: `{move}`"
-    look = f"`{shlex.join(['phasekeeper', 'next', '--run', run])}` says how it stands"
-    return UsageError(f"{run} exists already; {way}; {look}")
+    return UsageError(f"{run} exists already; {way}; `{look}` says how it stands")
 
 
 def _is_this_start(workspace: Workspace, run: str, began: Record) -> bool:

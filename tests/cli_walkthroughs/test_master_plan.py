@@ -216,15 +216,15 @@ def test_a_feature_goes_from_start_to_complete(drive: Drive) -> None:
 def test_questions_wait_for_a_person_until_the_third_round(drive: Drive) -> None:
     _started(drive)
     for count in (1, 2):
-        assert _report(drive, "0a", "questions_needed").code == 3
+        assert _report(drive, "0a", "questions_needed", "--summary", "Which currency?").code == 3
         assert (_limit(drive, "rounds"), drive.suggestion("late-fees")) == (count, ("wait", None))
-    assert _report(drive, "0a", "questions_needed").code == 0
+    assert _report(drive, "0a", "questions_needed", "--summary", "Which currency?").code == 0
     assert drive.suggestion("late-fees") == ("advance", "2")
 
 
 def test_a_persons_words_let_the_next_round_begin(drive: Drive) -> None:
     _started(drive)
-    _report(drive, "0a", "questions_needed")
+    _report(drive, "0a", "questions_needed", "--summary", "Which currency?")
     assert drive.questions("late-fees") == ["clarification:0a"]
     answer = ("answer", "late-fees", "clarification:0a", "fees are monthly", "--reason", "asked the library")
     assert "terminal" in drive.refused(*answer)
@@ -237,11 +237,11 @@ def test_a_persons_words_let_the_next_round_begin(drive: Drive) -> None:
 
 def test_rounds_before_and_after_discovery_count_together(drive: Drive) -> None:
     _started(drive)
-    _report(drive, "0a", "questions_needed")
+    _report(drive, "0a", "questions_needed", "--summary", "Which currency?")
     _report(drive, "0a", "discovery_needed")
     _report(drive, "1", "ok")
-    assert _report(drive, "0b", "questions_needed").code == 3
-    assert _report(drive, "0b", "questions_needed").code == 0
+    assert _report(drive, "0b", "questions_needed", "--summary", "Which currency?").code == 3
+    assert _report(drive, "0b", "questions_needed", "--summary", "Which currency?").code == 0
     assert (_limit(drive, "rounds"), drive.suggestion("late-fees")) == (3, ("advance", "2"))
 
 

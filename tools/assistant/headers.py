@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
+from ...orchestration.journal.journal import Claim
 from ...orchestration.result.values import Evaluation
 from ...orchestration.sanitize import plain
 from .access import RootRuns
 from .answer import quote
 
 _ROOT, _RUN = 400, 300
+MOST_CLAIMS = 4
+"""Of a run's claims so many are named."""
 
 
 def head_of(evaluation: Evaluation) -> tuple[dict[str, Any], str]:
@@ -47,3 +52,15 @@ def head_of_root(place: RootRuns) -> tuple[dict[str, Any], str]:
     awaiting = f"{totals.waiting} await a person" if totals.waiting != 1 else "1 awaits a person"
     data |= {"count": len(place.runs), "awaitingPerson": totals.waiting}
     return data, f"{counted}, {awaiting}, revision {totals.revision}"
+
+
+def claims_words(claims: Sequence[Claim]) -> str:
+    """Who is at work on which tasks, and until when."""
+    said = (f"{plain(each.task, 60)} by {plain(each.actor, 60)} until {each.until}" for each in claims)
+    more = f" and {len(claims) - MOST_CLAIMS} more" if len(claims) > MOST_CLAIMS else ""
+    return f"claimed are {', '.join(islice(said, MOST_CLAIMS))}{more}"
+
+
+def no_free_task(evaluation: Evaluation) -> str:
+    """That others have all tasks that are to be done."""
+    return f"no task is free: {claims_words(evaluation.claims)}; wait_for_change, then ask again"

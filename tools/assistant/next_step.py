@@ -16,7 +16,7 @@ from ...orchestration.result.held_tasks import HeldTask, without_held_tasks
 from ...orchestration.result.phrases import in_sentence
 from ...orchestration.result.values import Evaluation, Reportable, Suggestion
 from ...orchestration.sanitize import plain
-from ...orchestration.states import CheckResult, GateStatus, RequirementKind, RunStatus
+from ...orchestration.states import CheckResult, GateStatus, RequirementKind, RunStatus, SuggestionKind
 from .answer import (
     Answer,
     AnswerBuilder,
@@ -32,7 +32,7 @@ from .answer import (
     shrunk,
     size,
 )
-from .headers import head_of, progress_words
+from .headers import MOST_CLAIMS, claims_words, head_of, no_free_task, progress_words
 from .questions import DECIDES, how_to_decide, question_entry, questions_in_order, short_command
 from .tool_names import as_tools, plain_tools
 
@@ -41,6 +41,11 @@ _FORM = 1_800
 """Characters of a report's form that an answer has room for: one is shown whole, or named as left out."""
 _REPORTS, _BATCHES, _FINDINGS, _FIXES = 3, 4, 3, 2
 _REQUIREMENTS, _LEFT_OUT, _INSTRUCTIONS = 6, 40, 600
+_FINAL = (RunStatus.FAILED, RunStatus.EXITED)
+ENDED = (
+    'this is the end of the run, from which nothing leads on; report(step="start", outcome="ok", '
+    "workflow=WORKFLOW, name=NAME, summary=TITLE) begins a new one"
+)
 _AWAITING = (RunStatus.WAITING_HUMAN, RunStatus.BLOCKED)
 FORM_IS = "its summary is, with every outcome, the text of the report, filled in"
 FORM_ELSEWHERE = (
@@ -75,7 +80,7 @@ NO_TEXTS: Mapping[str, str] = {}
 _TASK = {"id": 80, "title": 120, "path": 200, "line": 0, "files": (5, 80), "agent": 40}
 _GATES = _CHECKS = 4
 _SHUT = {"action": 60, "because": partial(plain_tools, limit=100)}
-_CLAIMS, _FORBIDDEN = 4, 8
+_FORBIDDEN = 8
 _GATE = {"id": 60, "status": 0, "basis": 0, "rests_on": 120}
 _FINDING = {"severity": 0, "code": 0, "path": 160, "message": partial(plain_tools, limit=200)}
 
@@ -161,6 +166,8 @@ def _step(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     reason = plain_tools(suggestion.reason, 300)
     builder.put("suggestion.reason", reason, f"because {quote(reason, 300)}")
     instructions = suggestion.reports[0].instructions if suggestion.reports else ""
+    if suggestion.kind is SuggestionKind.STOP and evaluation.status in _FINAL and not suggestion.override_to:
+        builder.put("final", ENDED, ENDED)
     if instructions:
         builder.say(f"how: {quote(as_tools(instructions), _INSTRUCTIONS)}")
     elif reason.endswith(" is to be done"):
@@ -276,6 +283,8 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
 
     if board and ready:
         builder.fill("tasks", entries(board), start, len(ready))
+    elif board and board.schedule.claimed:
+        builder.caution(no_free_task(evaluation))
 
 
 def _held_tasks(builder: AnswerBuilder, held: Collection[HeldTask], *, has_free: bool) -> None:
@@ -284,7 +293,7 @@ def _held_tasks(builder: AnswerBuilder, held: Collection[HeldTask], *, has_free:
         return
     if not has_free:
         builder.caution(NO_FREE_TASK)
-    shown = [*islice(held, _CLAIMS)]
+    shown = [*islice(held, MOST_CLAIMS)]
     words = "; ".join(f"{plain(each.task, 60)} is {quote(each.phrase, 200)}" for each in shown)
     line = f"{len(held)} not free, on other machines: {words}"
     texts = [{name: plain(text, 60) for name, text in each._asdict().items() if text} for each in shown]
@@ -310,20 +319,13 @@ def _more_texts(builder: AnswerBuilder, texts: Mapping[str, str]) -> None:
         builder.put("moreTaskTexts", others)
 
 
-def claims_words(claims: Sequence[Claim]) -> str:
-    """Who is at work on which tasks, and until when."""
-    said = (f"{plain(each.task, 60)} by {plain(each.actor, 60)} until {each.until}" for each in claims)
-    more = f" and {len(claims) - _CLAIMS} more" if len(claims) > _CLAIMS else ""
-    return f"claimed are {', '.join(islice(said, _CLAIMS))}{more}"
-
-
 def _notes(builder: AnswerBuilder, evaluation: Evaluation) -> None:
     """A person's words first, then the claims of others, and the notes of the workflow."""
     notes = excerpt(evaluation.notes, (4, {"title": 80, "text": partial(plain_tools, limit=300)}))
     if notes:
         builder.put("notes", notes, *(f"{note['title']}: {quote(note['text'], 300)}" for note in notes))
     if evaluation.claims:
-        claims = excerpt(evaluation.claims, (_CLAIMS, {"task": 60, "actor": 60, "until": 0}))
+        claims = excerpt(evaluation.claims, (MOST_CLAIMS, {"task": 60, "actor": 60, "until": 0}))
         builder.put("claims", claims, claims_words(evaluation.claims))
 
 
@@ -382,7 +384,7 @@ def _put_awaited(builder: AnswerBuilder, evaluation: Evaluation) -> None:
 def _children(builder: AnswerBuilder, children: Sequence[Evaluation]) -> None:
     """The runs that this one waits for: they come first."""
     if children:
-        calls = ", ".join(f"next_step(run={quote(each.run, 200)})" for each in children[:_CLAIMS])
+        calls = ", ".join(f"next_step(run={quote(each.run, 200)})" for each in children[:MOST_CLAIMS])
         builder.caution(f"first do what the runs need that it waits for: {calls}")
 
 

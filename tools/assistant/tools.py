@@ -27,8 +27,7 @@ from ..report_words import report_words
 from ..run_filter import STATES, UnknownState
 from .access import Access, Outcome, RootRuns, ToolRefused, name_of, select_run
 from .answer import TEXT_LIMIT, Answer
-from .headers import head_of, head_of_root
-from .next_step import claims_words
+from .headers import head_of, head_of_root, no_free_task
 from .next_step import next_step as next_step_of
 from .questions import open_questions
 from .run_status import checks_to_run, fleet_status, gates, permission, status
@@ -140,7 +139,7 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
         run, claim, token = await access.claim(run, who, CLAIM_S, asked_for.token)
         taken = run.plan.schedule.claimed if run.plan else ()
         if taken and not claim:
-            note = f"no task is free: {claims_words(run.claims)}; wait_for_change, then ask again"
+            note = no_free_task(run)
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
     more = {"token": token, "start": asked_for.start, "note": note, "children": children}
@@ -243,8 +242,8 @@ async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answ
         )
     startable = await access.workflows(place)
     if asked_for.workflow not in startable:
-        wrong = f"no run of {plain(asked_for.workflow, 80)!r} can be started"
-        raise ToolRefused(f"{wrong}; workflows: {plain(', '.join(startable), 1_000)}")
+        name, known = plain(asked_for.workflow, 80), did_you_mean(asked_for.workflow, startable)
+        raise ToolRefused(f"no workflow is called {name!r} of which a run can be started{known}")
     who = access.who(asked_for.agent)
     run = await access.start(place, asked_for.workflow, asked_for.name, asked_for.summary, who)
     return await _next_step_answer(access, run, recorded=f"the start of {plain(run.run, 200)}")

@@ -429,7 +429,7 @@ def test_a_start_that_was_cut_off_after_its_record_is_finished_by_the_same_start
     again, done = apply.start_run(Workspace(root), workflow, "T8", "One", "ann")
     assert (again, done.evaluation.current_phase, len(lines(root, run))) == (run, "planning", 1)
     assert [each.path for each in done.commit.recovery] == [f"{run}/state.json"]
-    with pytest.raises(UsageError, match=r"exists already; .* `phasekeeper next --run .*/T8`"):
+    with pytest.raises(UsageError, match=r"exists already; .* `phasekeeper next .*/T8` says how it stands"):
         apply.start_run(Workspace(root), workflow, "T8", "One", "ann")
 
     other = cut_off("T9")
