@@ -224,6 +224,8 @@ def test_questions_wait_for_a_person_until_the_third_round(drive: Drive) -> None
 
 def test_a_persons_words_let_the_next_round_begin(drive: Drive) -> None:
     _started(drive)
+    said = drive.refused("report", "late-fees", "0a", "questions_needed")
+    assert "its summary, which says what a person is asked, is empty" in said
     _report(drive, "0a", "questions_needed", "--summary", "Which currency?")
     assert drive.questions("late-fees") == ["clarification:0a"]
     answer = ("answer", "late-fees", "clarification:0a", "fees are monthly", "--reason", "asked the library")

@@ -135,6 +135,11 @@ def test_a_task_is_complete_with_the_files_that_it_declares() -> None:
     assert kept in last_record(run)["files"]  # type: ignore[operator]
 
 
+def test_a_report_that_names_no_task_is_told_so_beside_what_it_lacks() -> None:
+    said = plan_run("x ").refusal("4a", "complete", data={})
+    assert said.endswith("; and it names no task that it is about (`--task`)")
+
+
 @pytest.mark.parametrize(
     "named", ["", "changed src/none.py", "changed tasks/f/MASTER_PLAN.md", "all is done"]
 )

@@ -773,6 +773,20 @@ def test_a_report_that_writes_a_word_which_nobody_knows_is_refused_with_the_know
     assert proposed(files(old), report(outcome="error", data=more), of).records
 
 
+def test_an_effect_that_would_write_a_word_which_nobody_knows_is_refused_too() -> None:
+    of = workflow(DEFINITION.replace("iteration: 0}}", "iteration: 0}, words: {note: [n]}}"))
+    said = refused(files(paper_md="p"), report(message="!"), of)
+    where = "nothing was recorded, for t/state.json would say: "
+    assert said.startswith(f"{where}note is \"n!\", which is no known word; did you mean 'n'?")
+
+
+def test_nothing_leads_on_from_an_end_but_a_new_run() -> None:
+    of = workflow(f"{DEFINITION}\n".replace("  three: {", "  end: {terminal: failed}\n  three: {"))
+    override = Command("override", "one", why="w")
+    said = "nothing leads on from end, the end of the run; `phasekeeper start small NAME` begins a new run"
+    assert refused(files({"phase": "end"}), override, of) == said
+
+
 def test_what_would_make_the_run_invalid_is_refused_with_what_is_wrong() -> None:
     said = refused(files(), report(outcome="error", data={"stateUpdates": {"phase": "nowhere"}}))
     assert said.startswith(
