@@ -49,6 +49,12 @@ OTHERWISE: dict[str, tuple[str, str]] = {
 }
 """Findings of the released version that are said no more, by root, and why."""
 
+PROGRESS = {
+    # Tasks of a stage that passed its check count as done before the report that marks them.
+    "the_marks_stay_until_the": {"done": 2, "total": 4},
+}
+"""Root -> what counts as done in its run now on purpose, where it was counted otherwise."""
+
 NEW_RUNS = {"component-session": "a child session is a run of its own since, beside its parent's"}
 """Workflows whose runs the released version did not know, and why; all others stand as they stood."""
 
@@ -116,6 +122,9 @@ def test_a_root_of_a_released_version_stands_where_it_stood(
     if elsewhere := STANDS_ELSEWHERE.get(recorded.stem):
         [before] = released["runs"].values()
         before |= {**elsewhere, "gates": before["gates"] | {"acceptance": "open"}}
+    if progress := PROGRESS.get(recorded.stem):
+        [before] = released["runs"].values()
+        before["progress"] = progress
     gone, _ = OTHERWISE.get(recorded.stem, ("", ""))
     for standing in released["runs"].values():
         standing["findings"] = [code for code in standing["findings"] if code != gone]
