@@ -62,7 +62,7 @@ const steps = {
     await page.getByRole("heading", { name: "4b failed 3 times in stage 2. How to go on?" }).waitFor();
     const options = page.locator(".option");
     assert.equal(await options.count(), 3);
-    assert.match(await options.first().textContent(), /Try as many times again.*next F1/);
+    assert.match(await options.first().textContent(), /Try as many times again.*next "Failure analysis" \(F1\)/);
     await page.locator(".documents .prose table").waitFor();
     assert.match(await page.locator(".documents").textContent(), /the page number is missing/);
   },
