@@ -173,7 +173,7 @@ const steps = {
     await page.getByText("Nothing waits for a person").waitFor();
     await show("Timeline");
     const decided = page.locator(".timeline > li.decided").first();
-    await decided.getByText("Answered fix_iterations: retry").waitFor();
+    await decided.getByText("Answered: retry").waitFor();
     await decided.locator("blockquote", { hasText: "It is a one-line fix" }).waitFor();
   },
 
