@@ -25,6 +25,8 @@ interface Shown {
   tab: Tab | undefined;
   /** Counts requests, so that a late answer does not replace a newer one. */
   asked: number;
+  /** Its script has begun, and hears what is sent. */
+  listens: boolean;
 }
 
 export class RunPages implements vscode.Disposable {
@@ -35,6 +37,8 @@ export class RunPages implements vscode.Disposable {
     this.subscriptions = [
       session.store.onChange((now, before) => {
         for (const each of this.shown.values()) {
+          // What is sent before the page listens is lost; it asks once it does.
+          if (!each.listens) continue;
           const why = stalePage(now, each.name);
           if (why !== undefined) this.declareStale(each, why);
           else if (
@@ -67,7 +71,8 @@ export class RunPages implements vscode.Disposable {
       return this.fill(panel, name, tab);
     }
     existing.panel.reveal();
-    if (tab) this.post(existing, { kind: "tab", tab });
+    if (tab && existing.listens) this.post(existing, { kind: "tab", tab });
+    else existing.tab = tab ?? existing.tab;
   }
 
   dispose(): void {
@@ -89,7 +94,7 @@ export class RunPages implements vscode.Disposable {
     const { extensionUri } = this.session.context;
     const file = (...segments: string[]): string =>
       panel.webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, ...segments)).toString();
-    const shown: Shown = { panel, name, tab, asked: 0 };
+    const shown: Shown = { panel, name, tab, asked: 0, listens: false };
     this.shown.set(keyOf(name), shown);
     const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(extensionUri, "media", `graph-${theme}.svg`);
     panel.iconPath = { light: icon("light"), dark: icon("dark") };
@@ -103,6 +108,7 @@ export class RunPages implements vscode.Disposable {
     const { name } = shown;
     switch (message.kind) {
       case "ready":
+        shown.listens = true;
         return this.send(shown);
       case "open": {
         const place = { root: name.root, path: String(message.path), line: message.line ?? null, column: null };
