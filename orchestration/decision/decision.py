@@ -11,7 +11,6 @@ from typing import Any
 
 from ..definition.model import DEFAULT_OUTCOMES, Action, Phase, Rule, Workflow
 from ..definition.names import PROPOSED
-from ..definition.origins import answers_read
 from ..expressions.context import Outcome
 from ..expressions.language import Expression
 from ..findings import NO_DATA, Evidence, Finding, Fix
@@ -333,7 +332,7 @@ class _Procedure:
             if why := lost_work_reason(self.facts):
                 return self.hold(draft, why)
         kind = SuggestionKind.NONE if status is RunStatus.INVALID else SuggestionKind.STOP
-        way_on = self.phase.id if rule.when and answers_read(rule.when) else None
+        way_on = self.phase.id if self.facts.is_stopped_by(rule) else None
         return replace(draft, status=status, kind=kind, override_to=way_on)
 
     def go_back(self, phase: str, draft: Decision) -> Decision:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..definition.model import Question, Workflow
+from ..definition.model import UNFINISHED, Question, Rule, Workflow
+from ..definition.origins import answers_read
 from ..definition.root_config import PATH as CONFIGURATION
 from ..expressions.context import Context, Outcome, UnknownFact
 from ..expressions.functions import as_text
@@ -337,10 +338,15 @@ class RunFacts:
         scope = str(self.context.value(question.scope).value_or_raise()) if question.scope else ""
         pattern = answers_to(question.id, scope, question.answers)
         answers, overrides = self.context.records.pick(pattern), {"kind": RecordKind.OVERRIDE.value}
-        if not answers:
-            return None
-        is_stop = (question.id, answers[-1]["option"]) in self.workflow.stop_answers
-        return None if is_stop and self.context.records.since(pattern, overrides) else answers[-1]
+        newest = answers[-1] if answers else None
+        is_stop = newest is not None and (question.id, newest["option"]) in self.workflow.stop_answers
+        return None if is_stop and self.context.records.since(pattern, overrides) else newest
+
+    def is_stopped_by(self, rule: Rule) -> bool:
+        """True if a person's answer has a rule that holds leave the run failed or blocked."""
+        read = answers_read(rule.when) if rule.when and rule.stop in UNFINISHED else frozenset()
+        stops = read & self.workflow.stop_answers
+        return any(self.context.fact(f"answers.{name}").value == option for name, option in stops)
 
     def proposed_decisions(self, question: Question) -> list[ArtifactState]:
         """The files that a question asks a person to sign: decisions that no person is known to have made."""

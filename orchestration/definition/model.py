@@ -56,6 +56,8 @@ from .shapes import (
 from .state_changes import Ratchet, StateChange
 
 DEFAULT_OUTCOMES = ("ok", "error")
+UNFINISHED = (RunStatus.FAILED, RunStatus.BLOCKED)
+"""How a rule may end a run that is not complete; where a person's answer had it do so an override goes on."""
 _WRITES = map_of(cel(name="effects"))
 _RULES = list_of(struct("rule"))
 _ARTIFACTS = list_of(id_of("artifact"))
@@ -287,9 +289,9 @@ class Workflow:
     @cached_property
     def stop_answers(self) -> frozenset[tuple[str, str]]:
         """(question, option) of the answers by which rules leave a run failed or blocked."""
-        ended = (RunStatus.FAILED, RunStatus.BLOCKED)
-        guards = (rule.when for _, rule in self.all_rules() if rule.stop in ended and rule.when)
-        return frozenset().union(*map(answers_read, guards))
+        guards = (rule.when for _, rule in self.all_rules() if rule.stop in UNFINISHED and rule.when)
+        read = (pair for guard in guards for pair in answers_read(guard))
+        return frozenset((name, option) for name, option in read if option in self.questions[name].options)
 
     @cached_property
     def configured_gates(self) -> frozenset[str]:

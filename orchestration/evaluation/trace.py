@@ -95,10 +95,11 @@ def check_action(trace: EvaluationTrace, step: str) -> Permission | None:
             return Permission(name, False, _person_first(evaluation) or why, gate.id)
     if why := _person_first(evaluation):
         return Permission(name, False, why)
-    phase = workflow.phases.get(name)
-    if phase and "person" in phase.agents and evaluation.status is RunStatus.WAITING_HUMAN:
-        how = f" ({evaluation.answer_command})" if evaluation.answer_command else ""
-        return Permission(name, False, f"a person ends it, who is asked{how}: {evaluation.status_reason}")
+    phase, at_hand = workflow.phases.get(name), (evaluation.current_phase, suggestion.suggested_next)
+    is_persons = phase is not None and "person" in phase.agents and name in at_hand
+    if is_persons and evaluation.status is RunStatus.WAITING_HUMAN:
+        said = f"a person ends it, who is asked{_by_answer(evaluation)}: {evaluation.status_reason}"
+        return Permission(name, False, said)
     if action is not None and phase is None:
         if trace.facts.context.holds(action.when):
             return Permission(name, True, "its precondition holds")
@@ -122,8 +123,12 @@ def _person_first(evaluation: Evaluation) -> str:
     """That nothing is done before a person decides; "" where the run does not wait for that."""
     if evaluation.suggestion.kind is not SuggestionKind.ESCALATE:
         return ""
-    how = f" ({evaluation.answer_command})" if evaluation.answer_command else ""
-    return f"a person decides first{how}: {evaluation.suggestion.reason}"
+    return f"a person decides first{_by_answer(evaluation)}: {evaluation.suggestion.reason}"
+
+
+def _by_answer(evaluation: Evaluation) -> str:
+    """ " (COMMAND)", the one by which a person answers what the run waits for; "" where nothing is asked."""
+    return f" ({evaluation.answer_command})" if evaluation.answer_command else ""
 
 
 def may_jump(workflow: Workflow) -> bool:

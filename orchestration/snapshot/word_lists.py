@@ -63,10 +63,17 @@ def values_at(value: object, parts: tuple[str, ...], path: Path = ()) -> Iterato
 def _problem(path: Path, value: object, known: tuple[str, ...], artifact: ArtifactState) -> Problem:
     # A key with dots that was read as a path stands at the top of its file.
     span = artifact.span(path) or artifact.span((".".join(map(str, path)),)) or Span(0, 0, 0, 1)
-    word = value.strip() if isinstance(value, str) else ""
-    hint = did_you_mean(word, known)
+    data = {**misspelling(_text_of(value), known), "path": path, "want": known}
+    return Problem("unknown-word", unknown_word_message(path, value, known), span, data=data)
+
+
+def unknown_word_message(path: Path, value: object, known: tuple[str, ...]) -> str:
+    """Which value it is that is none of the known words, where it stands, and what is meant."""
+    hint = did_you_mean(_text_of(value), known)
     listed = "" if hint.startswith("; known") else f"; known: {', '.join(known)}"
     shown = json.dumps(value, ensure_ascii=False)[:40]
-    message = f"{'.'.join(map(str, path))} is {shown}, which is no known word{hint}{listed}"
-    data = {**misspelling(word, known), "path": path, "want": known}
-    return Problem("unknown-word", message, span, data=data)
+    return f"{'.'.join(map(str, path))} is {shown}, which is no known word{hint}{listed}"
+
+
+def _text_of(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

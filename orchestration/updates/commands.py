@@ -393,11 +393,11 @@ def _override_record(trace: EvaluationTrace, command: Command) -> Record:
     order = workflow.order(phase_named(trace, command.step))
     reached = reachable(edges(workflow), {current}) - {current}
     if command.step not in reached and command.step != current:
-        ways = ", ".join(name for name in workflow.phases if name in reached)
-        instead = f"an override may go to {ways}" if ways else "no override leads on from here"
         if workflow.phases[current].terminal:
             begin = f"`phasekeeper start {workflow.name} NAME` begins a new run"
             raise CommandRefused(f"nothing leads on from {current}, the end of the run; {begin}")
+        ways = ", ".join(name for name in workflow.phases if name in reached)
+        instead = f"an override may go to {ways}" if ways else "no override leads on from here"
         raise CommandRefused(
             f"no rule leads from {current} to {command.step}, not even by way of others; "
             f"{instead}; `phasekeeper next --run {shell_word(evaluation.run or '.')}` says what leads on"

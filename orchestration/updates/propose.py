@@ -257,12 +257,8 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
         why = f"{error.path}: {error.message}" if error else new.status_reason
         raise CommandRefused(f"nothing was written, because the run would be invalid: {why}")
     if command.kind == "report":
-        _refuse_unknown_words(old, new)
-        asked = {question.id for question in new.questions} - {question.id for question in old.questions}
-        if f"clarification:{step}" in asked and not (command.message or command.report).strip():
-            raise CommandRefused(
-                "nothing was recorded: its summary, which says what a person is asked, is empty"
-            )
+        _refuse_new_unknown_words(old, new)
+        _refuse_empty_question(old, new, command, step)
     phase = after.facts.workflow.phases.get(step)
     claims = command.kind == "report" and phase and command.outcome == phase.outcomes[0] not in FAILURES
     stays = decision.phase == step and decision.kind is SuggestionKind.STAY and decision.rule is None
@@ -279,19 +275,26 @@ def _check(before: EvaluationTrace, after: EvaluationTrace, command: Command, st
         raise CommandRefused(f"{step} is not done: {', '.join(lacking)}; {hint}")
 
 
-def _refuse_unknown_words(before: Evaluation, after: Evaluation) -> None:
-    """Raise CommandRefused for a report that writes a word which nobody knows: the run could not end then."""
-    places = Counter(map(_without_index, before.findings))
-    for found in after.findings:
-        place = _without_index(found)
-        if found.code == "unknown-word" and not places[place]:
+def _refuse_new_unknown_words(before: Evaluation, after: Evaluation) -> None:
+    """Raise CommandRefused for effects of a report that write a word nobody knows: no run ends with one."""
+    old = Counter(_place_of(each) for each in before.findings if each.code == "unknown-word")
+    for found in (each for each in after.findings if each.code == "unknown-word"):
+        if not old[_place_of(found)]:
             raise CommandRefused(f"nothing was recorded, for {found.path} would say: {found.message}")
-        places[place] -= 1
+        old[_place_of(found)] -= 1
 
 
-def _without_index(found: Finding) -> tuple[str, str, str]:
-    """A finding wherever in a list it stands: elements before it may come and go."""
-    return found.code, found.path, re.sub(r"(?<=\.)\d+(?=\.)", "[]", found.message)
+def _place_of(found: Finding) -> tuple[str, str]:
+    """The file and the words of a finding, without its index in a list: elements before it come and go."""
+    return found.path, re.sub(r"(?<=\.)\d+(?=\.)", "[]", found.message)
+
+
+def _refuse_empty_question(before: Evaluation, after: Evaluation, command: Command, step: str) -> None:
+    """Raise CommandRefused for a report by which a person is asked what it does not say."""
+    asked = {question.id for question in after.questions} - {question.id for question in before.questions}
+    if f"clarification:{step}" in asked and not (command.message or command.report).strip():
+        empty = "its summary, which says what a person is asked, is empty"
+        raise CommandRefused(f"nothing was recorded: {empty}")
 
 
 def _report_data(command: Command) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..definition.state_changes import ANY, StateChange, normal_word, normal_wor
 from ..evaluation.trace import CommandRefused, EvaluationTrace
 from ..expressions.queries import dig
 from ..formats.json_text import clean, fold_dotted
-from ..snapshot.word_lists import values_at
+from ..snapshot.word_lists import unknown_word_message, values_at
 
 MOST_NOTES = 20
 _MOST_NOTE = 200
@@ -78,8 +78,8 @@ def refuse_placeholders(trace: EvaluationTrace, step: str, data: Mapping[str, An
 
 
 def refuse_unknown_words(trace: EvaluationTrace, updates: Any) -> None:
-    """Raises CommandRefused for updates with a word that nobody knows where it would stand; what stands there
-    already may stay."""
+    """Raises CommandRefused for updates that put a word where `words` of the state declare others, be it at a
+    place that the step may not write. A word that stands there already may be told again."""
     workflow, state = trace.facts.workflow, trace.facts.snapshot.state
     if workflow.state is None or state is None or not isinstance(updates, dict):
         return
@@ -89,8 +89,7 @@ def refuse_unknown_words(trace: EvaluationTrace, updates: Any) -> None:
         old = [value for _, value in values_at(state.data, parts)]
         for path, value in values_at(folded, parts):
             if isinstance(value, str) and normal_word(value) not in words and value not in old:
-                where, said = ".".join(map(str, path)), json.dumps(value, ensure_ascii=False)[:40]
-                wrong = f"{where} is {said}, which is no known word; known: {', '.join(known)}"
+                wrong = unknown_word_message(path, value, known)
                 raise CommandRefused(f"nothing was recorded: in stateUpdates {wrong}")
 
 

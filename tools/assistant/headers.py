@@ -59,8 +59,3 @@ def claims_words(claims: Sequence[Claim]) -> str:
     said = (f"{plain(each.task, 60)} by {plain(each.actor, 60)} until {each.until}" for each in claims)
     more = f" and {len(claims) - MOST_CLAIMS} more" if len(claims) > MOST_CLAIMS else ""
     return f"claimed are {', '.join(islice(said, MOST_CLAIMS))}{more}"
-
-
-def no_free_task(evaluation: Evaluation) -> str:
-    """That others have all tasks that are to be done."""
-    return f"no task is free: {claims_words(evaluation.claims)}; wait_for_change, then ask again"

@@ -32,7 +32,7 @@ from .answer import (
     shrunk,
     size,
 )
-from .headers import MOST_CLAIMS, claims_words, head_of, no_free_task, progress_words
+from .headers import MOST_CLAIMS, claims_words, head_of, progress_words
 from .questions import DECIDES, how_to_decide, question_entry, questions_in_order, short_command
 from .tool_names import as_tools, plain_tools
 
@@ -42,6 +42,7 @@ _FORM = 1_800
 _REPORTS, _BATCHES, _FINDINGS, _FIXES = 3, 4, 3, 2
 _REQUIREMENTS, _LEFT_OUT, _INSTRUCTIONS = 6, 40, 600
 _FINAL = (RunStatus.FAILED, RunStatus.EXITED)
+"""Statuses of a run that is over and not complete."""
 ENDED = (
     'this is the end of the run, from which nothing leads on; report(step="start", outcome="ok", '
     "workflow=WORKFLOW, name=NAME, summary=TITLE) begins a new one"
@@ -59,6 +60,7 @@ NOT_REPORTED = (
 NO_FREE_TASK = (
     "others have every task that is to be done: do none of them; ask again later, or work on another run"
 )
+ALL_CLAIMED = "every task that is to be done is claimed: do one that is yours, else wait_for_change"
 BESIDES = "a person may look at this besides; nobody is asked, so go on"
 _NEEDED = {"paths": (5, 120), "met": 0, "outcomes": (6, 40)}
 _REPORT = {
@@ -284,7 +286,7 @@ def _tasks(builder: AnswerBuilder, evaluation: Evaluation, start: int, claim: Cl
     if board and ready:
         builder.fill("tasks", entries(board), start, len(ready))
     elif board and board.schedule.claimed:
-        builder.caution(no_free_task(evaluation))
+        builder.caution(ALL_CLAIMED)
 
 
 def _held_tasks(builder: AnswerBuilder, held: Collection[HeldTask], *, has_free: bool) -> None:

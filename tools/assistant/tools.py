@@ -27,7 +27,7 @@ from ..report_words import report_words
 from ..run_filter import STATES, UnknownState
 from .access import Access, Outcome, RootRuns, ToolRefused, name_of, select_run
 from .answer import TEXT_LIMIT, Answer
-from .headers import head_of, head_of_root, no_free_task
+from .headers import claims_words, head_of, head_of_root
 from .next_step import next_step as next_step_of
 from .questions import open_questions
 from .run_status import checks_to_run, fleet_status, gates, permission, status
@@ -139,7 +139,7 @@ async def run_next_step(access: Access, asked_for: NextStep) -> Answer:
         run, claim, token = await access.claim(run, who, CLAIM_S, asked_for.token)
         taken = run.plan.schedule.claimed if run.plan else ()
         if taken and not claim:
-            note = no_free_task(run)
+            note = f"no task is free: {claims_words(run.claims)}; wait_for_change, then ask again"
         elif not claim:
             note = "there is no task to claim in this step; it is done as a whole"
     more = {"token": token, "start": asked_for.start, "note": note, "children": children}
@@ -227,8 +227,10 @@ async def run_report(access: Access, asked_for: Report) -> Answer:
         note = f"nothing to record: {plain(str(why), 400)}"
         return await _next_step_answer(access, await access.again(run), note=note)
     recorded = report_words(asked_for.step, asked_for.outcome, after, records)
-    # Among them may be some that this report has made.
-    children = incomplete_children(await access.place(asked_for.root, asked_for.run or None), after)
+    if after.status is RunStatus.WAITING:
+        # It may wait for runs that this report has made.
+        place = await access.place(asked_for.root, asked_for.run or None)
+    children = incomplete_children(place, after)
     return await _next_step_answer(access, after, recorded=recorded, children=children)
 
 
@@ -240,12 +242,15 @@ async def _start_run(access: Access, asked_for: Report, place: RootRuns) -> Answ
             f'`workflow` and `name` start a new run, both of them, with step="{START}"; '
             f"a report about a run that is there takes neither; workflows: {plain(known, 1_000)}"
         )
-    startable = await access.workflows(place)
-    if asked_for.workflow not in startable:
-        name, known = plain(asked_for.workflow, 80), did_you_mean(asked_for.workflow, startable)
-        raise ToolRefused(f"no workflow is called {name!r} of which a run can be started{known}")
     who = access.who(asked_for.agent)
-    run = await access.start(place, asked_for.workflow, asked_for.name, asked_for.summary, who)
+    try:
+        run = await access.start(place, asked_for.workflow, asked_for.name, asked_for.summary, who)
+    except ToolRefused:
+        # Which can be started is looked up only then: every definition is read for it.
+        if asked_for.workflow in (startable := await access.workflows(place)):
+            raise
+        name, known = plain(asked_for.workflow, 80), did_you_mean(asked_for.workflow, startable)
+        raise ToolRefused(f"no workflow is called {name!r} of which a run can be started{known}") from None
     return await _next_step_answer(access, run, recorded=f"the start of {plain(run.run, 200)}")
 
 

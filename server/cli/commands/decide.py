@@ -54,7 +54,7 @@ def _ask_choice(options: Namespace, run: SelectedRun) -> Command:
         named = (*offered_questions(trace), *questions.values())
         questions = {each.id: each for each in named if each.id == options.question}
     if not questions:
-        offered = "".join(f"; unasked {each.id} may be answered" for each in offered_questions(trace))
+        offered = "".join(f"; unasked, {each.id} may be answered" for each in offered_questions(trace))
         raise UsageError(
             f"nothing of that kind is asked in {run.name or '.'}{offered}; `phasekeeper questions` lists all"
         )

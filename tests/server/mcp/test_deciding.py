@@ -247,6 +247,10 @@ async def test_a_decision_that_nobody_is_asked_is_named(root: Path) -> None:
         assert said.endswith("what a person may decide unasked, by its name: finalize")
         closed = await call(client, "request_decision", question="finalize")
         assert closed["status"] == "complete"
+        # Who closes a run has it complete: nothing of it is taken up again.
+        assert "request_decision" not in closed["suggestion"]["reason"]
+    [decision] = [asked.requested_schema["properties"]["decision"] for asked in person.asked]
+    assert decision["enum"] == ["close"] and "const" not in decision
 
 
 @async_test

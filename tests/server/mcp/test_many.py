@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 from phasekeeper.server.workspace.workspace import Workspace
+from phasekeeper.tools.assistant.next_step import ALL_CLAIMED
 
 from tests.roots import TASKS, plan, put, task
 from tests.server.mcp.rig import Rig, async_test, call, refusal, rig
@@ -46,6 +47,8 @@ async def test_two_agents_never_get_the_same_task_and_one_gets_its_own_again(roo
         assert (named["claim"]["task"], named["claim"]["actor"]) == ("lists-4", "Grace")
         none = await call(one, "next_step", claim=True, agent="Edsger")
         assert "no task is free: claimed are lists-2 by " in none["note"]
+        assert ALL_CLAIMED in (await call(one, "next_step"))["words"]
+        assert ALL_CLAIMED not in named.get("words", ())
         assert [each["task"] for each in none["claims"]] == ["lists-2", "lists-3", "lists-4"]
 
 

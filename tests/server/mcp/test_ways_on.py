@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 from phasekeeper.server.cli.commands.init import copy_examples
+from phasekeeper.tools.assistant.next_step import ENDED
 from phasekeeper.tools.assistant.tool_names import as_tools
 from phasekeeper.tools.assistant.tools import NOTHING_RAISED
 
@@ -445,3 +446,25 @@ async def test_a_warning_of_the_files_stands_with_the_next_step_too(root: Path) 
     async with rig() as r, r.client(root) as client:
         (found,) = (await call(client, "next_step"))["findings"]
     assert (found["severity"], found["code"]) == ("warning", "gate-failing")
+
+
+@async_test
+async def test_runs_that_a_report_has_made_are_named_as_what_it_waits_for(root: Path) -> None:
+    async with rig() as r, r.client(root) as client:
+        await call(client, "report", step="start", outcome="ok", workflow="component-design", name="shop")
+        await call(client, "report", step="Initialize", outcome="ok", summary="a branch")
+        components = [{"id": "cart", "artifact_path": "docs/cart.md"}]
+        step = {"step": "SpawnComponentDesignSessions", "outcome": "ok", "data": {"components": components}}
+        waiting = await call(client, "report", run="shop", **step)
+        call_of = 'next_step(run=".phasekeeper/sessions/cart")'
+        assert waiting["words"][0] == f"first do what the runs need that it waits for: {call_of}"
+
+
+@async_test
+async def test_the_end_of_a_run_that_is_not_complete_says_how_another_begins(root: Path) -> None:
+    async with rig() as r, r.client(root) as client:
+        await call(client, "report", step="start", outcome="ok", workflow="skill-tuning", name="t")
+        ended = await call(client, "report", step="pending", outcome="exit", summary="the user wants no more")
+        assert (ended["status"], ended["final"]) == ("exited", ENDED)
+        said = await refusal(client, "request_decision", override_to="running")
+        assert said.endswith('the end of the run; report with step="start" begins a new run')
