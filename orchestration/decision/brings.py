@@ -85,7 +85,10 @@ class DeliveryFiles(NamedTuple):
 
 def delivery_files(facts: RunFacts, brings: Brings, delivery: Delivery) -> DeliveryFiles:
     """The files that a report is about. A path declared both ways is not looked at."""
-    context = _context(facts, delivery)
+    return _delivery_files(facts, brings, _context(facts, delivery), delivery)
+
+
+def _delivery_files(facts: RunFacts, brings: Brings, context: Context, delivery: Delivery) -> DeliveryFiles:
     there, absent = (_paths(facts, context, wanted) for wanted in (brings.files, brings.absent))
     both = there.keys() & absent.keys()
     return DeliveryFiles(
@@ -111,7 +114,7 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
         fits = any(_fits(delivery, path, kind) for path, kind in alternatives.items())
         met = None if delivery.is_draft else fits
         yield Requirement(RequirementKind.DATA, f"its data says {said}", met=met)
-    files = delivery_files(facts, brings, delivery)
+    files = _delivery_files(facts, brings, context, delivery)
     if brings.missing and not delivery.is_past:
         yield _of_missing(facts, brings.missing, context, delivery)
     if not delivery.is_past:
@@ -119,7 +122,7 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
     for name, why in _check_doubts(facts, context, brings):
         said = f"the check {name} has passed on the files as they are{why and f' ({why})'}"
         yield Requirement(RequirementKind.CHECKS, said, met=not why)
-    bare = _context(facts, delivery._replace(data={})) if delivery.is_draft else context
+    bare = _context(facts, delivery._replace(data={})) if delivery.is_draft and delivery.data else context
     for criterion in brings.holds:
         met: bool | None = context.holds(criterion.when)
         # What the example of a draft's data makes true nobody has said yet.

@@ -48,9 +48,8 @@ class TraceEntry(NamedTuple):
 class RecordLog:
     """The records that count, oldest first: the journal's, then those of report files.
 
-    `origins` has the place of each by its id(). `index` is shared with the logs that this one was made from
-    and grows with it: of several only the newest may be used. They share `task_files` too, the artifacts of
-    the plan's own files, which no record changes.
+    `origins` has the place of each by its id(). `task_files` are the artifacts of the plan's own files, which
+    no record changes; all logs that were made from one share them.
     """
 
     records: tuple[Record, ...]
@@ -62,15 +61,16 @@ class RecordLog:
     def of(cls, snapshot: Snapshot) -> RecordLog:
         """The journal of a snapshot."""
         origins = dict(zip(map(id, snapshot.records), snapshot.origins, strict=True))
-        return cls(snapshot.records, origins, Index(snapshot.records, EMPTY_RECORD))
+        known, key = snapshot.reader.parsed, ("records", snapshot.run)
+        before = known[key] if key in known else Index((), EMPTY_RECORD)
+        known[key] = index = Index.after(snapshot.records, before)
+        return cls(snapshot.records, origins, index)
 
     def with_records(self, added: Sequence[tuple[Record, RecordOrigin]]) -> RecordLog:
-        """The log with more records. Indexing the records anew for each would take quadratic time."""
-        for record, _ in added:
-            self.index.add(record)
-        records = (*self.records, *(record for record, _ in added))
+        """The log with more records."""
+        more = [record for record, _ in added]
         origins = {**self.origins, **{id(record): place for record, place in added}}
-        return RecordLog(records, origins, self.index, self.task_files)
+        return RecordLog((*self.records, *more), origins, self.index.with_items(more), self.task_files)
 
     def since(self, before: RecordLog) -> list[tuple[Record, RecordOrigin]]:
         """The records behind those of a log that this one was made from."""

@@ -86,8 +86,9 @@ def _unlisted_files(snapshot: Snapshot) -> Iterator[Finding]:
 def _contradicted_tasks(snapshot: Snapshot, tasks: Sequence[Task]) -> Iterator[Finding]:
     """Tasks that are marked done and whose own file says failed, blocked, or no word that is known."""
     prefix = f"{snapshot.folder}/" if snapshot.folder else ""
-    done = ((task, snapshot.details(task)) for task in tasks if task.done and task.file)
-    doubted = ((task, detail.status, detail.status_text) for task, detail in done if detail.status)
+    of_tasks = zip(tasks, snapshot.details_of(tasks), strict=True)
+    spoken = ((task, detail) for task, detail in of_tasks if detail.status and task.done and task.file)
+    doubted = ((task, mark, detail.status_text) for task, detail in spoken if (mark := detail.status))
     for task, mark, text in islice((each for each in doubted if each[1].status in _DOUBTS), MOST_FINDINGS):
         said, data = f"the row of {task.id} says done, but its file says {text}", NO_DATA
         code = "artifact-contradictory"

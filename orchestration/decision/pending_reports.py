@@ -50,8 +50,7 @@ class FoldedReports:
     """A run over its journal and the report files that were judged so far.
 
     `log` holds the records that count, `decision` is where the run stands on them, `due` what may be reported
-    then, and `findings` are those about report files. The fold can go on from any such value, but only once:
-    its log grows in place.
+    then, and `findings` are those about report files. The fold can go on from any such value.
     """
 
     log: RecordLog

@@ -16,7 +16,7 @@ from ..findings import NO_DATA, Finding, Severity, Span, finding
 from ..plans.model import Task
 from ..plans.schedule import dependency_problems
 from ..result.values import LimitState
-from ..snapshot.snapshot import RecordOrigin, definition_changed_text
+from ..snapshot.snapshot import RecordOrigin, Snapshot, definition_changed_text
 from ..states import QuestionKind, RecordKind
 from ..suggestions import did_you_mean, misspelling
 
@@ -50,19 +50,31 @@ def advisory_findings(
     if phase is not None and not phase.terminal and not phase.detour:
         yield from _phases_ahead(facts, phase)
     if snapshot.plan is not None:
-        prefix = f"{snapshot.folder}/" if snapshot.folder else ""
-        for task, problem in dependency_problems(snapshot.plan, tasks, snapshot.details):
-            has_place = problem.span and task.file
-            yield finding(problem, prefix + task.file if has_place else snapshot.plan_path)
+        yield from _dependency_findings(snapshot, tasks)
         yield from _changed_after_approval(facts)
-        for task in tasks:
-            yield from (finding(problem, prefix + task.file) for problem in snapshot.details(task).problems)
+        prefix = f"{snapshot.folder}/" if snapshot.folder else ""
+        for task, detail in zip(tasks, snapshot.details_of(tasks), strict=True):
+            if detail.problems:
+                yield from (finding(problem, prefix + task.file) for problem in detail.problems)
     for name in config.of(workflow.name):
         if name not in workflow.parameters:
             known = list(workflow.parameters)
             message = f"{workflow.name} has no parameter {name!r}{did_you_mean(name, known)}"
             place, data = config.places.get((workflow.name, name)), misspelling(name, known)
             yield make_finding("parameter-invalid", CONFIGURATION, message, place, data=data)
+
+
+def _dependency_findings(snapshot: Snapshot, tasks: Sequence[Task]) -> list[Finding]:
+    """Faults in ids and dependencies of tasks; found once for a plan and the files of its tasks."""
+    plan, prefix = snapshot.plan, f"{snapshot.folder}/" if snapshot.folder else ""
+
+    def find() -> list[Finding]:
+        found = dependency_problems(plan, tasks, snapshot.details) if plan else []
+        places = (prefix + t.file if problem.span and t.file else snapshot.plan_path for t, problem in found)
+        return [finding(problem, path) for (_, problem), path in zip(found, places, strict=True)]
+
+    read = plan, tasks, snapshot.details_of(tasks)
+    return snapshot.reader.remember("dependencies", snapshot.run, read, find)
 
 
 def _changed_after_approval(facts: RunFacts) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 
 from ..decision.decision import Decision
@@ -55,7 +55,7 @@ def task_board(
     facts: RunFacts,
     decision: Decision,
     schedule: Schedule,
-    tasks: Iterable[Task],
+    tasks: Sequence[Task],
     failed: Mapping[str, Evidence],
 ) -> TaskBoard | None:
     """The plan as people see it; None when the run has none.
@@ -65,6 +65,7 @@ def task_board(
     plan, snapshot, workflow = facts.snapshot.plan, facts.snapshot, facts.workflow
     if plan is None:
         return None
+    details = zip(tasks, snapshot.details_of(tasks), strict=True)
     agents = next((phase.agents for phase in workflow.phases.values() if phase.tasks is not None), ())
     return TaskBoard(
         path=snapshot.plan_path,
@@ -79,7 +80,7 @@ def task_board(
         skipped=_stages_named(facts, workflow.skipped_stages),
         checked=_stages_named(facts, workflow.checked_stages),
         claims={claim.task: claim for claim in snapshot.claims},
-        files={task.id: files for task in tasks if (files := snapshot.details(task).files)},
+        files={task.id: each.files for task, each in details if each.files},
     )
 
 

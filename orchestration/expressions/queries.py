@@ -7,10 +7,11 @@ of its members, and true is not 1.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from math import prod
-from operator import contains
+from operator import contains, is_
 
 Pattern = Mapping[str, object]
 
@@ -40,21 +41,15 @@ def matcher(pattern: object) -> Callable[[object], bool]:
     )
 
 
-class Index:
-    """Items (maps with the same keys) to be picked by a pattern. Results keep the order of the items.
+class Tables:
+    """Items (maps with the same keys), and by sets of keys where those with the same values stand."""
 
-    `empty` is what stands for an item where none matches.
-    """
-
-    def __init__(self, items: Sequence[Mapping[str, object]], empty: Mapping[str, object] | None = None):
+    def __init__(self, items: Sequence[Mapping[str, object]]):
         self.items = [*items]
-        self.empty = empty or {}
         self._tables: dict[tuple[str, ...], dict[tuple, list[int]]] = {}
 
     def positions(self, pattern: Pattern) -> list[int]:
         """Where the matching items stand."""
-        if not pattern:
-            return list(range(len(self.items)))
         names = tuple(pattern)
         table = self._tables.get(names)
         if table is None:
@@ -64,13 +59,13 @@ class Index:
         values = tuple(pattern.values())
         if all(type(value) is str for value in values):
             return table.get(values, [])
-        wanted = [choices(value) for value in values]
+        wanted = [(value,) if type(value) is str else choices(value) for value in values]
         # Never more work than the table is long.
         if prod(map(len, wanted)) > len(table):
             keys = [key for key in table if all(map(contains, wanted, key))]
         else:
             keys = [key for key in product(*wanted) if key in table]
-        return sorted(position for key in keys for position in table[key])
+        return sorted(chain.from_iterable(map(table.__getitem__, keys))) if len(keys) != 1 else table[keys[0]]
 
     def add(self, item: Mapping[str, object]) -> None:
         """One more item behind the others; the tables made so far grow with it."""
@@ -78,15 +73,62 @@ class Index:
             table.setdefault(next(_keys([item], names)), []).append(len(self.items))
         self.items.append(item)
 
+
+class Index:
+    """Items to be picked by a pattern. Results keep the order of the items.
+
+    `empty` is what stands for an item where none matches. An index may be the beginning of a longer one: both
+    look into the same tables, and this one does not see what was put behind it.
+    """
+
+    def __init__(self, items: Sequence[Mapping[str, object]], empty: Mapping[str, object] | None = None):
+        self.empty = empty or {}
+        self._tables, self._size = Tables(items), len(items)
+
+    @classmethod
+    def after(cls, items: Sequence[Mapping[str, object]], before: Index) -> Index:
+        """The index of some items, in the tables of the one `before` as far as both begin the same."""
+        start = cls((), before.empty)
+        start._tables = before._tables
+        return start.with_items(items)
+
+    @property
+    def items(self) -> Sequence[Mapping[str, object]]:
+        items = self._tables.items
+        return items if len(items) == self._size else items[: self._size]
+
+    def with_items(self, added: Sequence[Mapping[str, object]]) -> Index:
+        """The index with more items behind its own; in tables of its own where others are known there."""
+        size, longer = self._size, Index((), self.empty)
+        known = self._tables.items[size : size + len(added)]
+        if all(map(is_, known, added)):
+            longer._tables = self._tables
+            for item in added[len(known) :]:
+                longer._tables.add(item)
+        else:
+            longer._tables = Tables([*self.items, *added])
+        longer._size = size + len(added)
+        return longer
+
+    def positions(self, pattern: Pattern) -> list[int]:
+        """Where the matching items stand."""
+        if not pattern:
+            return list(range(self._size))
+        found = self._tables.positions(pattern)
+        is_whole = not found or found[-1] < self._size
+        return found if is_whole else found[: bisect_left(found, self._size)]
+
     def pick(self, pattern: Pattern) -> list:
         """The items that match, in order."""
-        return [self.items[position] for position in self.positions(pattern)]
+        items = self._tables.items
+        return [items[position] for position in self.positions(pattern)]
 
     def since(self, mark: Pattern, pattern: Pattern) -> list:
         """Items that match `pattern` and stand behind the newest match of `mark` (all, if none matches)."""
         marks = self.positions(mark)
         last = marks[-1] if marks else -1
-        return [self.items[position] for position in self.positions(pattern) if position > last]
+        items = self._tables.items
+        return [items[position] for position in self.positions(pattern) if position > last]
 
 
 class PartitionedIndex:

@@ -105,6 +105,11 @@ class ExpressionRun:
             raise BudgetExceededError(f"it makes texts of more than {MOST_CHARACTERS_MADE} characters")
         self._spend(characters)
 
+    @property
+    def remaining_steps(self) -> int:
+        """The steps that all expressions together may still do."""
+        return self.names.budget.left if self.names is not None else MOST_STEPS
+
     def _spend(self, steps: int) -> None:
         # Constants are made once, without names, when an expression is compiled.
         if self.names is not None:
@@ -113,14 +118,23 @@ class ExpressionRun:
 
 def weigh(run: ExpressionRun, value: object) -> None:
     """Charge for a value as it is written out, where a part that stands in it twice costs twice."""
-    waiting = [value]
-    while waiting:
+    if type(value) is str:
+        run.write(len(value))
+        return
+    waiting, elements, characters = [value], 0, 0
+    # Of what is refused no more is looked at: a part may stand in a value many times over.
+    most = min(MOST_ELEMENTS + MOST_CHARACTERS_MADE, run.remaining_steps)
+    while waiting and elements + characters <= most:
         part = waiting.pop()
         if isinstance(part, str):
-            run.write(len(part))
+            characters += len(part)
         elif isinstance(part, (list, dict)):
-            run.take(len(part))
+            elements += len(part)
             waiting += part.values() if isinstance(part, dict) else part
+    if elements:
+        run.take(elements)
+    if characters:
+        run.write(characters)
 
 
 class Optional:

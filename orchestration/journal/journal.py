@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..findings import Problem, Severity, Span
 from ..states import RecordKind
 from .branches import FAILURES, Contradiction, RecordLine, merge_lines
-from .lines import JournalLine, Record, parse_lines
+from .lines import JournalLine, Record, parse_line, parse_lines, split_lines
 
 KINDS = tuple(RecordKind)
 DECISIONS = ("answer", "override")
@@ -124,14 +124,20 @@ class Journal(NamedTuple):
     unread: str = ""
 
 
-def read_journal(text: str | bytes, verify: Verify = prove_none) -> Journal:
-    """The journal in `text`. `verify(lines)` gives the proofs of its lines of `PROVEN` kinds."""
-    lines, problems = record_lines(text)
+def read_journal(
+    text: str | bytes, verify: Verify = prove_none, known: dict[str, RecordLine] | None = None
+) -> Journal:
+    """The journal in `text`. `verify(lines)` gives the proofs of its lines of `PROVEN` kinds.
+
+    `known` keeps its records by their lines between calls: a line that stands in it is not parsed again, and
+    its record stays the same object.
+    """
+    lines, problems = record_lines(text, known)
     if any(problem.code == "journal-invalid" for problem in problems):
         return Journal((), (), tuple(problems), broken=True)
     merged = merge_lines(lines)
-    chain, lost, known = merged.chain, merged.lost, {"", *(line.digest for line in lines)}
-    unlinked = [line for line in lost if line.record["prev"] not in known]
+    chain, lost, digests = merged.chain, merged.lost, {"", *(line.digest for line in lines)}
+    unlinked = [line for line in lost if line.record["prev"] not in digests]
     if unlinked:
         said = "does not follow any line: one was changed or taken out"
         problems += [_problem(line, "journal-invalid", said) for line in unlinked]
@@ -152,13 +158,23 @@ def read_journal(text: str | bytes, verify: Verify = prove_none) -> Journal:
     return Journal(records, numbers, tuple(problems), merged.head, bool(lost), tuple(merged.heads))
 
 
-def record_lines(text: str | bytes) -> tuple[list[RecordLine], list[Problem]]:
-    """(the records in the order of their lines, each once; what is wrong with the other lines)."""
+def record_lines(
+    text: str | bytes, known: dict[str, RecordLine] | None = None
+) -> tuple[list[RecordLine], list[Problem]]:
+    """(the records in the order of their lines, each once; what is wrong with the other lines).
+
+    `known` is as `read_journal` has it.
+    """
     # A line that stands twice (a union merge may do that) is one record.
     records: dict[str, RecordLine] = {}
     problems: list[Problem] = []
-    parsed = parse_lines(text)
-    for line in parsed:
+    parts, before = split_lines(text), known or {}
+    for part in parts:
+        if part[0] in before:
+            same = before[part[0]]
+            records.setdefault(same.digest, same._replace(number=part[1]))
+            continue
+        line = parse_line(*part)
         data = line.data
         fault = record_fault(data)
         if data is not None and not fault:
@@ -167,12 +183,15 @@ def record_lines(text: str | bytes) -> tuple[list[RecordLine], list[Problem]]:
             records.setdefault(
                 digest, RecordLine(line.number, line.text, entry, digest, line.integer("more"))
             )
-        elif data is None and line is parsed[-1]:
+        elif data is None and part is parts[-1]:
             # What was cut off is no whole object; a whole one with a wrong value was written that way.
             problems.append(_problem(line, "journal-torn", "cut off while it was written"))
         else:
             problems.append(_problem(line, "journal-invalid", fault))
     lines = list(records.values())
+    if known is not None:
+        known.clear()
+        known |= {line.text: line for line in lines}
     # Records of one commit say how many follow; a commit that ends before that was never made.
     while lines and lines[-1].more > 0:
         problems.append(_problem(lines.pop(), "journal-torn", "its commit was cut off while it was written"))

@@ -61,16 +61,24 @@ class JournalLine(NamedTuple):
 
 
 def parse_lines(log: bytes | str) -> list[JournalLine]:
-    """The lines of a log that are not blank; CR before LF, and a byte order mark in bytes, are no content."""
+    """The lines of a log that are not blank."""
+    return [parse_line(*line) for line in split_lines(log)]
+
+
+def split_lines(log: bytes | str) -> list[tuple[str, int, int]]:
+    """(text, number, start) of each line that is not blank, as a `JournalLine` has them.
+
+    CR before LF, and a byte order mark in bytes, are no content.
+    """
     text, start, errors = log, 0, "surrogatepass"
     if isinstance(text, bytes):
         start = len(_BOM) if text.startswith(_BOM) else 0
         text, errors = text[start:].decode("utf-8", _NO_UTF8), _NO_UTF8
-    lines: list[JournalLine] = []
+    lines: list[tuple[str, int, int]] = []
     for number, line in enumerate(text.split("\n")):
         bare = line.removesuffix("\r")
         if bare.strip():
-            lines.append(parse_line(bare, number, start))
+            lines.append((bare, number, start))
         start += 1 + (len(line) if line.isascii() else len(line.encode("utf-8", errors)))
     return lines
 

@@ -301,7 +301,7 @@ class Plan:
         return aliases | unique
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskFile:
     """The content of a task's own file (the Meta list and "Files to Change" of seed 004's task files).
 
@@ -325,6 +325,20 @@ class TaskFile:
     blockers: tuple[str, ...] = ()
     unticked: int = 0
     depends_places: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """What guards see of it."""
+        return {
+            "depends_on": list(self.depends_on),
+            "parallel_with": list(self.parallel_with),
+            "files": list(self.files),
+            "deletes": list(self.deletes),
+            "empty": list(self.empty),
+            "requires_ux_dx_review": self.requires_ux_dx_review,
+            "unticked": self.unticked,
+            "ticked": not self.unticked,
+        }
 
     def place_of(self, dependency: str) -> Span | None:
         """Where a dependency is named: its own place where that is known, else that of them all."""

@@ -333,6 +333,18 @@ class RunReader:
                 self.parsed.note(key, file.size)
         return self.parsed[key]
 
+    def remember(
+        self, what: str, run: str, inputs: tuple[object, ...], compute: Callable[[], _Answer]
+    ) -> _Answer:
+        """What `compute` gives, once for inputs that are the same or equal; it may look at nothing else.
+
+        Of each thing of a run the newest is kept.
+        """
+        key = what, run
+        if key not in self.parsed or self.parsed[key][0] != inputs:
+            self.parsed[key] = inputs, compute()
+        return self.parsed[key][1]
+
     def span(self, artifact: ArtifactState, path: Sequence[str | int]) -> Span | None:
         """The place of a value in a file; looked for once for each content."""
         key = (f"span of {artifact.kind}", "\0".join((self.reads.get(artifact.path, ""), *map(repr, path))))

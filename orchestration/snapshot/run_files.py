@@ -64,7 +64,9 @@ def read_run(
         why = f": {file.problem.message}" if file.problem else ""
         journal = Journal(broken=True, unread=f"{path} cannot be read{why}")
     else:
-        journal = read_journal(file.text or "", verify)
+        if (known := ("lines", run)) not in reader.parsed:
+            reader.parsed[known] = {}
+        journal = read_journal(file.text or "", verify, reader.parsed[known])
         reader.add_findings(path, journal.problems)
     state = read_state(workflow.state, place.folder, reader) if workflow.state else None
     if workflow.state and state:
@@ -84,7 +86,7 @@ def read_run(
         artifacts = with_conflicts(workflow.conflicts, read, reader)
         state = artifacts.pop("state", None)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
-    records = tuple(stamp_record(entry, plan) for entry in entries)
+    records = _stamped_records(entries, plan, run, reader)
     reader.asked = None
     reports, unread = _read_reports(workflow, place, reader)
     said = {(report.path, report.report.digest): report.report.span for report in reports}
@@ -173,6 +175,20 @@ def _without_recorded(
         if (each.path, each.report.digest) not in recorded
         and (each.path, reader.read(each.path).digest) not in passed_over
     )
+
+
+def _stamped_records(
+    entries: Sequence[Record], plan: Plan | None, run: str, reader: RunReader
+) -> tuple[Record, ...]:
+    """The records as guards see them; while plan and entry are the same objects, each is the same, too."""
+    key = "stamped", run
+    known: dict[int, tuple[Record, Record]] = {}
+    if key in reader.parsed and reader.parsed[key][0] is plan:
+        known = reader.parsed[key][1]
+    pairs = [known.get(id(entry)) or (entry, stamp_record(entry, plan)) for entry in entries]
+    # By id(): the entry is kept, so that no other can come to stand at its place in memory.
+    reader.parsed[key] = plan, {id(pair[0]): pair for pair in pairs}
+    return tuple([stamped for _, stamped in pairs])
 
 
 def stamp_record(entry: Record, plan: Plan | None) -> Record:

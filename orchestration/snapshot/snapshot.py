@@ -284,18 +284,8 @@ class Snapshot:
         if plan is None:
             return Tasks()
 
-        def read_details(item: Mapping[str, Any]) -> dict[str, Any]:
-            detail = self.details(plan.by_id[str(item["id"])])
-            return {
-                "depends_on": list(detail.depends_on),
-                "parallel_with": list(detail.parallel_with),
-                "files": list(detail.files),
-                "deletes": list(detail.deletes),
-                "empty": list(detail.empty),
-                "requires_ux_dx_review": detail.requires_ux_dx_review,
-                "unticked": detail.unticked,
-                "ticked": not detail.unticked,
-            }
+        def read_details(item: Mapping[str, Any]) -> Mapping[str, Any]:
+            return self.details(plan.by_id[str(item["id"])]).facts
 
         facts = self.plan_facts
         by_stage = {
@@ -318,14 +308,25 @@ class Snapshot:
 
         Of one that has no file what the plan itself says.
         """
-        plan = self.plan
+        known = self._task_files.get(task.file)
+        if known is not None:
+            return known
+        plan, artifact = self.plan, self.workflow.plan
         if plan is not None and (not task.file or task.id in plan.details):
             return plan.details.get(task.id, _NO_DETAILS)
-        artifact, read = self.workflow.plan, self._task_files
         assert artifact
-        if task.file not in read:
-            read[task.file] = read_task_file(task, artifact, self.folder, self.reader)
-        return read[task.file]
+        detail = read_task_file(task, artifact, self.folder, self.reader)
+        if plan is not None and not plan.details:
+            self._task_files[task.file] = detail
+        return detail
+
+    def details_of(self, tasks: Sequence[Task]) -> tuple[TaskFile, ...]:
+        """The contents of the tasks' own files."""
+        return self._whole_details if tasks is self.whole else tuple(map(self.details, tasks))
+
+    @cached_property
+    def _whole_details(self) -> tuple[TaskFile, ...]:
+        return tuple(map(self.details, self.whole))
 
     @cached_property
     def whole(self) -> tuple[Task, ...]:
@@ -416,10 +417,18 @@ def task_files(artifact: Artifact, snapshot: Snapshot) -> tuple[ArtifactState, l
 
 
 def _blank_forms(artifact: Artifact, snapshot: Snapshot) -> set[str]:
-    """The task files that hold a blank of the example as it was."""
-    read, run = snapshot.reader.read, snapshot.folder
-    texts = ((task.file, read(join(run, task.file) or run).text) for task in snapshot.whole if task.file)
-    return {name for name, text in texts if text and artifact.unfilled_gap(text)}
+    """The task files that hold a blank of the example as it was; looked for once in the same texts."""
+    reader, folder = snapshot.reader, snapshot.folder
+    known = reader.reads
+    paths = {task.file: join(folder, task.file) or folder for task in snapshot.whole if task.file}
+    digests = tuple([known.get(path) or reader.read(path).digest for path in paths.values()])
+
+    def find() -> set[str]:
+        texts = ((name, reader.read(path).text) for name, path in paths.items())
+        return {name for name, text in texts if text and artifact.unfilled_gap(text)}
+
+    read = snapshot.workflow.digest, artifact.id, tuple(paths), digests
+    return reader.remember("blank forms", snapshot.run, read, find)
 
 
 def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:
