@@ -47,6 +47,9 @@ def with_conflicts(
     """
     contradicted: dict[str, dict[tuple[str, ...], None]] = {}
     for conflict in declared:
+        if not all(_is_valid(files.get(path.partition(".")[0])) for path in conflict):
+            # Nothing stands at one of its sides.
+            continue
         sides = [(path.partition(".")[0], parts_of(path.partition(".")[2])) for path in conflict]
         for places in islice(_conflicts(sides, list(conflict.values()), files), MOST_CONFLICTS):
             for (name, parts), place in zip(sides, places, strict=True):
@@ -79,9 +82,12 @@ def _conflicts(
             yield [first, *filter(None, others)]
 
 
+def _is_valid(file: ArtifactState | None) -> bool:
+    return file is not None and file.valid
+
+
 def _places(file: ArtifactState | None, parts: tuple[str, ...], words: tuple[str, ...]) -> Iterator[_Place]:
-    if file is None or not file.valid:
-        return
+    assert file
     known = normal_words(words)
     for path, value in values_at(file.raw, parts):
         is_word = isinstance(value, str) and normal_word(value) in known

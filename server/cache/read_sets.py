@@ -19,6 +19,7 @@ from ..disk.file_cache import SETTLED_NS, FileCache
 
 Sign = tuple[int, int, int, int, int]
 """Mode, inode, size, mtime and ctime in nanoseconds."""
+_ABSENT: Sign = (0, 0, 0, 0, 0)
 _SECOND_NS = 1_000_000_000
 
 
@@ -41,10 +42,13 @@ def is_above(key: str, run: str) -> bool:
     return run.startswith(f"{key}/")
 
 
-def sign_at(full: str) -> Sign | None:
-    """The sign of what stands at a place, links not followed; None where nothing can be looked at."""
+def sign_at(full: str, absent: Sign | None = None) -> Sign | None:
+    """The sign of what stands at a place, links not followed; `absent` where there is surely nothing, None
+    where it cannot be looked at."""
     try:
         found = os.lstat(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return absent
     except (OSError, ValueError):
         return None
     return found.st_mode, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -153,11 +157,11 @@ class ReadSetSigner:
         entry = names.get(name_in(path)) if names is not None else None
         if file is None and names is None:
             raise NotVouchedFor(f"nothing is known of {path}")
-        sign = sign_at(self._full(path))
-        if sign is None:
-            is_same = (
-                is_absent(self._full(path)) and not entry and not (file and (file.exists or file.problem))
-            )
+        sign = sign_at(self._full(path), _ABSENT)
+        if sign is _ABSENT:
+            is_same = not entry and not (file and (file.exists or file.problem))
+        elif sign is None:
+            is_same = False
         elif stat.S_ISREG(sign[0]):
             self._note(path, sign)
             _, *key = sign
@@ -179,17 +183,6 @@ class ReadSetSigner:
                 raise NotVouchedFor(f"{below(folder, name)} is no file and no folder")
             if entry.kind == "file":
                 self._compare_path(below(folder, name))
-
-
-def is_absent(full: str) -> bool:
-    """True if there is surely nothing at a place."""
-    try:
-        os.lstat(full)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        pass
-    return False
 
 
 _FOLDER = ("folder", 0, 0, False)

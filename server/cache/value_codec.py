@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -54,6 +55,8 @@ def _field_names(kind: type) -> tuple[str, ...]:
 
 
 _FIELDS = {each: _field_names(each) for each in CLASSES if is_dataclass(each)}
+# A reader of two names and more gives a tuple.
+_READERS = {kind: attrgetter(*names) for kind, names in _FIELDS.items() if len(names) > 1}
 
 
 def encode(value: object) -> str:
@@ -72,6 +75,8 @@ def _encode(value: Any, level: int) -> Any:
     if number is None or level > MOST_LEVELS:
         raise NotEncodable(f"{kind.__name__} at level {level}")
     level += 1
+    if read := _READERS.get(kind):
+        return [number, *_encode_each(read(value), level)]
     if names := _FIELDS.get(kind):
         return [number, *_encode_each([getattr(value, name) for name in names], level)]
     if issubclass(kind, StrEnum):

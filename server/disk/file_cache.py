@@ -309,6 +309,13 @@ class FileCache:
 
     def _read(self, path: str) -> File:
         gone = not refusal(path) and self.links.is_absent(path)
+        if (
+            gone
+            and path not in self._seen
+            and path not in self.saves.holds
+            and not self._is_listed_file(path)
+        ):
+            return self._note_absent(path)
         # Asked before the file is read: what is saved meanwhile has another sign.
         sign = ABSENT if gone else stat_key(self._full(path))
         file = File(path) if gone else file_at(self.root, path)
@@ -336,6 +343,13 @@ class FileCache:
             self._tree.add(path)
         elif before.file != bare:
             self.changed.add(path)
+        return file
+
+    def _note_absent(self, path: str) -> File:
+        """Note that there is no such file, of which nothing was known: most that are asked for."""
+        file = File(path)
+        self._seen[path] = _CachedFile(file, ABSENT, ABSENT.inode)
+        self._tree.add(path)
         return file
 
     def _hold_if_partial(self, path: str, now: File, sign: StatKey) -> bool:

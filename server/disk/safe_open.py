@@ -51,7 +51,9 @@ def refusal(path: str, windows: bool = os.sep == "\\") -> str | None:
     # On Windows a backslash separates, and a colon names a drive or a stream of another file.
     if windows and ("\\" in path or ":" in path):
         return "the path holds a backslash or a colon"
-    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+    # Nearly every path is written plainly.
+    is_plain = path[:1] not in ("", "/") and path[-1] not in "/." and "./" not in path and "//" not in path
+    if not is_plain and (path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/"))):
         return "the path does not lead to a file below the root"
     return None if path.isascii() or _is_encodable(path) else "the path holds half a character"
 
