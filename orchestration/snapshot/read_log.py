@@ -177,6 +177,7 @@ class RunReader:
     root: str = ""
     _bytes: int = 0
     _read: dict[str, File] = field(default_factory=dict)
+    _contents: dict[str, str] = field(default_factory=dict)
     _found: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
     _missing: dict[tuple[str, str, frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
@@ -202,6 +203,8 @@ class RunReader:
     def content_of(self, path: str) -> str:
         """The content at a path in a word, which alone is part of the revision: "missing", "empty" for a file
         of blanks, "unreadable", or "filled" for other files and for a folder that holds something."""
+        if path in self._contents:
+            return self._contents[path]
         entry, folder = self.files.entry(path) if is_below_root(path) else None, parent(path)
         if entry is None or entry.kind == "folder":
             content = "unreadable" if folder in self.files.unlisted_folders else "missing"
@@ -210,7 +213,7 @@ class RunReader:
             content = "filled" if self.is_filled(path, entry) else "empty"
         else:
             content = "unreadable"
-        self.reads[f"{path}: content"] = content
+        self.reads[f"{path}: content"] = self._contents[path] = content
         return content
 
     @_note_question
