@@ -90,7 +90,8 @@ class Index:
         """The index of some items, in the tables of the one `before` as far as both begin the same."""
         start = cls((), before.empty)
         start._tables = before._tables
-        return start.with_items(items)
+        now = start.with_items(items)
+        return before if (now._tables, now._size) == (before._tables, before._size) else now
 
     @property
     def items(self) -> Sequence[Mapping[str, object]]:

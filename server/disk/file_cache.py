@@ -309,12 +309,7 @@ class FileCache:
 
     def _read(self, path: str) -> File:
         gone = not refusal(path) and self.links.is_absent(path)
-        if (
-            gone
-            and path not in self._seen
-            and path not in self.saves.holds
-            and not self._is_listed_file(path)
-        ):
+        if gone and not (path in self._seen or path in self.saves.holds or self._is_listed_file(path)):
             return self._note_absent(path)
         # Asked before the file is read: what is saved meanwhile has another sign.
         sign = ABSENT if gone else stat_key(self._full(path))
@@ -327,18 +322,14 @@ class FileCache:
             return self.read(path)
         bare = replace(file, text=None) if file.text is not None else file
         before = self._seen.get(path)
-        is_settled = max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
-        is_signed = is_settled and not file.problem
+        is_signed = not file.problem and max(sign.mtime_ns, sign.ctime_ns) + SETTLED_NS < time_ns()
         self._seen[path] = _CachedFile(bare, sign if is_signed else None, sign.inode)
         (self._unsettled.discard if is_signed else self._unsettled.add)(path)
         if file.text is None:
             self._texts.drop(path)
         else:
             self._texts.keep(path, file)
-        if gone:
-            self.links.drop(path)
-        else:
-            self.links.note(path)
+        (self.links.drop if gone else self.links.note)(path)
         if before is None:
             self._tree.add(path)
         elif before.file != bare:
@@ -347,8 +338,7 @@ class FileCache:
 
     def _note_absent(self, path: str) -> File:
         """Note that there is no such file, of which nothing was known: most that are asked for."""
-        file = File(path)
-        self._seen[path] = _CachedFile(file, ABSENT, ABSENT.inode)
+        self._seen[path] = _CachedFile(file := File(path), ABSENT, ABSENT.inode)
         self._tree.add(path)
         return file
 

@@ -378,4 +378,6 @@ def _is_full() -> bool:
         finally:
             if probe:
                 probe.stop()
+                if probe.is_alive():
+                    probe.join()
     return False
