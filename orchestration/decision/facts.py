@@ -61,9 +61,9 @@ class RecordLog:
     def of(cls, snapshot: Snapshot) -> RecordLog:
         """The journal of a snapshot."""
         origins = dict(zip(map(id, snapshot.records), snapshot.origins, strict=True))
-        known, key = snapshot.reader.parsed, ("records", snapshot.run)
-        before = known[key] if key in known else Index((), EMPTY_RECORD)
-        known[key] = index = Index.after(snapshot.records, before)
+        memory = snapshot.reader.memory
+        before = memory.get("records") or Index((), EMPTY_RECORD)
+        memory["records"] = index = Index.after(snapshot.records, before)
         return cls(snapshot.records, origins, index)
 
     def with_records(self, added: Sequence[tuple[Record, RecordOrigin]]) -> RecordLog:

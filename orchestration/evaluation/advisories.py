@@ -74,7 +74,7 @@ def _dependency_findings(snapshot: Snapshot, tasks: Sequence[Task]) -> list[Find
         return [finding(problem, path) for (_, problem), path in zip(found, places, strict=True)]
 
     read = plan, tasks, snapshot.details_of(tasks)
-    return snapshot.reader.remember("dependencies", snapshot.run, read, find)
+    return snapshot.reader.remember("dependencies", read, find)
 
 
 def _changed_after_approval(facts: RunFacts) -> Iterator[Finding]:

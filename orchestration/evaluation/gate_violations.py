@@ -130,7 +130,7 @@ def _early_files(trace: EvaluationTrace, look: Look) -> Iterator[EarlyFile]:
     }
     for name, paths in unknown.items():
         # Nothing that this look remembers is true of the run.
-        reader = replace(snapshot.reader, parsed={})
+        reader = replace(snapshot.reader, parsed={}, memory={})
         before = look(replace(snapshot, reader=reader, artifacts={**snapshot.artifacts, **missing}))
         refused = [EarlyFile(path, shut.because) for path in paths if (shut := shut_step(before, path))]
         yield from refused

@@ -33,6 +33,8 @@ MOST_BYTES = 32 * MEBIBYTE
 """The most that is read of one run: what is asked for behind it is not."""
 MOST_PARSED = 16 * MEBIBYTE
 """So much parsed text is kept for the runs to come; JSON takes about ten times its text."""
+_MEMORY_BYTES = 1024
+"""About so much the memory of a run takes beside what it has of its journal."""
 _MOST_SHOWN = 60
 
 
@@ -46,8 +48,8 @@ class ParseResults(dict[tuple[str, str], Any]):
 
     def note(self, key: tuple[str, str], size: int) -> None:
         """Such a result was added, of a text of so many bytes."""
+        self._size += size - self._sizes.pop(key, 0)
         self._sizes[key] = size
-        self._size += size
         while self._size > MOST_PARSED and len(self._sizes) > 1:
             oldest = next(iter(self._sizes))
             self._size -= self._sizes.pop(oldest)
@@ -162,9 +164,10 @@ def _mark(answer: object) -> object:
 class RunReader:
     """Reader of a run that keeps what it looked at, for the revision, and what it found wrong.
 
-    `parsed` may be shared between runs and times: it is keyed by kind and digest. Like the rest it is an
-    unguarded dict, for one thread at a time; threads that evaluate side by side need one each. Where `asked`
-    is a dict it grows by each question. `root` is the root's absolute path, "" where nobody knows it.
+    `parsed` may be shared between runs and times: it is keyed by kind and digest. `memory` is what one
+    evaluation of a run keeps for the next. Like the rest they are unguarded dicts, for one thread at a time;
+    threads that evaluate side by side need some each. Where `asked` is a dict it grows by each question.
+    `root` is the root's absolute path, "" where nobody knows it.
     """
 
     files: Files
@@ -175,6 +178,7 @@ class RunReader:
     findings: list[Finding] = field(default_factory=list)
     asked: dict[Question, object] | None = None
     root: str = ""
+    memory: dict[str, Any] = field(default_factory=dict)
     _bytes: int = 0
     _read: dict[str, File] = field(default_factory=dict)
     _contents: dict[str, str] = field(default_factory=dict)
@@ -331,22 +335,30 @@ class RunReader:
         """`parse(text)` of a file, done once for each content."""
         key = (kind, file.digest)
         if key not in self.parsed:
-            self.parsed[key] = parse(file.text or "")
-            if isinstance(self.parsed, ParseResults):
-                self.parsed.note(key, file.size)
+            self._keep(key, parse(file.text or ""), file.size)
         return self.parsed[key]
 
-    def remember(
-        self, what: str, run: str, inputs: tuple[object, ...], compute: Callable[[], _Answer]
-    ) -> _Answer:
+    def open_memory(self, run: str, journal: File) -> None:
+        """Go on from what the last evaluation of this run kept."""
+        key = "run", run
+        if key not in self.parsed:
+            self._keep(key, {}, journal.size + _MEMORY_BYTES)
+        self.memory = self.parsed[key]
+
+    def _keep(self, key: tuple[str, str], value: object, size: int) -> None:
+        self.parsed[key] = value
+        if isinstance(self.parsed, ParseResults):
+            self.parsed.note(key, size)
+
+    def remember(self, what: str, inputs: tuple[object, ...], compute: Callable[[], _Answer]) -> _Answer:
         """What `compute` gives, once for inputs that are the same or equal; it may look at nothing else.
 
-        Of each thing of a run the newest is kept.
+        Of each thing the newest is kept.
         """
-        key = what, run
-        if key not in self.parsed or self.parsed[key][0] != inputs:
-            self.parsed[key] = inputs, compute()
-        return self.parsed[key][1]
+        known = self.memory.get(what)
+        if known is None or known[0] != inputs:
+            known = self.memory[what] = inputs, compute()
+        return known[1]
 
     def span(self, artifact: ArtifactState, path: Sequence[str | int]) -> Span | None:
         """The place of a value in a file; looked for once for each content."""

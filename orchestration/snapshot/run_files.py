@@ -59,14 +59,13 @@ def read_run(
     place = workflow.place(run)
     path = below(workflow.home(run), JOURNAL)
     file = reader.read(path)
+    reader.open_memory(run, file)
     if file.text is None and (file.exists or file.problem):
         reader.add_findings(path, [file.problem] if file.problem else [])
         why = f": {file.problem.message}" if file.problem else ""
         journal = Journal(broken=True, unread=f"{path} cannot be read{why}")
     else:
-        if (known := ("lines", run)) not in reader.parsed:
-            reader.parsed[known] = {}
-        journal = read_journal(file.text or "", verify, reader.parsed[known])
+        journal = read_journal(file.text or "", verify, reader.memory.setdefault("lines", {}))
         reader.add_findings(path, journal.problems)
     state = read_state(workflow.state, place.folder, reader) if workflow.state else None
     if workflow.state and state:
@@ -86,7 +85,7 @@ def read_run(
         artifacts = with_conflicts(workflow.conflicts, read, reader)
         state = artifacts.pop("state", None)
     plan = next((a.data for a in artifacts.values() if a.valid and isinstance(a.data, Plan)), None)
-    records = _stamped_records(entries, plan, run, reader)
+    records = _stamped_records(entries, plan, reader)
     reader.asked = None
     reports, unread = _read_reports(workflow, place, reader)
     said = {(report.path, report.report.digest): report.report.span for report in reports}
@@ -177,17 +176,14 @@ def _without_recorded(
     )
 
 
-def _stamped_records(
-    entries: Sequence[Record], plan: Plan | None, run: str, reader: RunReader
-) -> tuple[Record, ...]:
+def _stamped_records(entries: Sequence[Record], plan: Plan | None, reader: RunReader) -> tuple[Record, ...]:
     """The records as guards see them; while plan and entry are the same objects, each is the same, too."""
-    key = "stamped", run
-    known: dict[int, tuple[Record, Record]] = {}
-    if key in reader.parsed and reader.parsed[key][0] is plan:
-        known = reader.parsed[key][1]
+    of_plan, known = reader.memory.get("stamped", (plan, {}))
+    if of_plan is not plan:
+        known = {}
     pairs = [known.get(id(entry)) or (entry, stamp_record(entry, plan)) for entry in entries]
     # By id(): the entry is kept, so that no other can come to stand at its place in memory.
-    reader.parsed[key] = plan, {id(pair[0]): pair for pair in pairs}
+    reader.memory["stamped"] = plan, {id(pair[0]): pair for pair in pairs}
     return tuple([stamped for _, stamped in pairs])
 
 

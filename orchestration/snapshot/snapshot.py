@@ -428,7 +428,7 @@ def _blank_forms(artifact: Artifact, snapshot: Snapshot) -> set[str]:
         return {name for name, text in texts if text and artifact.unfilled_gap(text)}
 
     read = snapshot.workflow.digest, artifact.id, tuple(paths), digests
-    return reader.remember("blank forms", snapshot.run, read, find)
+    return reader.remember("blank forms", read, find)
 
 
 def _place_of(name: str, snapshot: Snapshot) -> tuple[str, Span | None]:

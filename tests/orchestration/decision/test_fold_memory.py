@@ -13,12 +13,13 @@ from phasekeeper.orchestration.decision import pending_reports
 from phasekeeper.orchestration.decision.facts import RunFacts
 from phasekeeper.orchestration.evaluation.evaluate import evaluate_traced
 from phasekeeper.orchestration.journal.journal import Claim
+from phasekeeper.orchestration.journal.lines import JOURNAL
 from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.vfs.files import RecordingFiles
 from phasekeeper.orchestration.vfs.overlay import MemoryFiles
 from phasekeeper.server.workspace.definitions import DefinitionLibrary
 
-from tests.verdicts.runs import CONFIG, Run, plan_run
+from tests.verdicts.runs import CONFIG, Run, built_in, plan_run
 
 TASK = "# Task Complete\n\n**Task File**: {}\n\n**Status**: {}\n\nChanged src/a.py, all of it.\n"
 GATE = (
@@ -176,6 +177,24 @@ def lost_file(run: Run) -> None:
     run.remove("04-t.md")
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# 03. T\n\n## Meta\n\n- **Depends On**: [99]\n", "dangling-dependency"),
+        (built_in("master-plan").artifacts["task_files"].example, "artifact-missing"),
+    ],
+)
+def test_a_fault_of_a_task_file_is_found_once_it_is_saved_and_gone_once_it_is_mended(
+    text: str, code: str
+) -> None:
+    watched = working()
+    before = watched.run.files["tasks/f/03-t.md"]
+    for now, is_found in ((before, False), (text, True), (before, False), (text, True)):
+        watched.run.write("03-t.md", now)
+        found = [each for each in watched.look()["findings"] if each["code"] == code and "03" in str(each)]
+        assert bool(found) == is_found
+
+
 def new_file(run: Run) -> None:
     run.write("09-more.md", "# 09. More\n")
 
@@ -331,10 +350,11 @@ CHANGES = st.one_of(
     ),
     st.tuples(st.just("time"), NAMES, st.integers(-3, 3)),
     st.tuples(st.just("write"), st.sampled_from(["01-t.md", "03-t.md", "05-new.md", "/src/a.py"])),
+    st.tuples(st.sampled_from(["blank form", "unknown dependency"]), st.sampled_from(["01-t.md", "03-t.md"])),
     st.tuples(
         st.sampled_from(["tick", "untick", "raise", "start", "commit", "unproven", "override", "claim"])
     ),
-    st.tuples(st.sampled_from(["answer", "empty plan", "forget"])),
+    st.tuples(st.sampled_from(["answer", "empty plan", "forget", "lose a record"])),
 )
 
 
@@ -356,6 +376,14 @@ def change(watched: Watched, what: str, *more: Any) -> None:
         )
     elif what == "write":
         run.write(more[0], f"# T\n\n## Meta\n\n- **Depends On**: [01]\n- **ID**: {more[0]}\n")
+    elif what == "blank form":
+        run.write(more[0], run.workflow.artifacts["task_files"].example)
+    elif what == "unknown dependency":
+        run.write(more[0], "# T\n\n## Meta\n\n- **Depends On**: [99]\n")
+    elif what == "lose a record":
+        journal = f"{run.at}/{JOURNAL}"
+        lines = run.files.get(journal, "").splitlines(keepends=True)
+        run.files[journal] = "".join(lines[:-1])
     elif what in ("tick", "untick"):
         run.write("MASTER_PLAN.md", text.replace(*(("[ ]", "[x]") if what == "tick" else ("[x]", "[ ]")), 1))
     elif what == "empty plan":

@@ -10,7 +10,7 @@ import pytest
 from phasekeeper.orchestration.expressions.context import Context, Outcome
 from phasekeeper.orchestration.expressions.language import Language
 from phasekeeper.orchestration.expressions.text_functions import InvalidPattern, compile_pattern
-from phasekeeper.orchestration.expressions.values import MOST_ELEMENTS, MOST_ROUNDS
+from phasekeeper.orchestration.expressions.values import MOST_ELEMENTS, MOST_ROUNDS, ExpressionRun, weigh
 
 DATA: dict[str, Any] = {
     "texts": [f"b{number}" for number in range(10_000)],
@@ -185,3 +185,10 @@ def test_a_template_is_no_longer_than_an_expression_may_write() -> None:
     text = context.text(language.template("{state.text} {state.text} {state.text} {size(state.text)}"))
     assert text is not None and text.endswith("a ? 400000")
     assert "characters" in context.budget.exceeded
+
+
+def test_a_value_costs_as_many_steps_as_it_has_elements_and_characters() -> None:
+    context = Context(LANGUAGE, {"state": {}}, lambda name: name)
+    run, before = ExpressionRun(context), context.budget.left
+    weigh(run, {"a": ["bc", 1, None, {"d": "efg"}], "h": "i"})
+    assert before - context.budget.left == 2 + 4 + 1 + 2 + 3 + 1

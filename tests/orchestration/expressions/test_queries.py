@@ -62,6 +62,41 @@ def test_what_stands_behind_the_newest_mark():
     assert [item["n"] for item in index.since({"kind": "z"}, {"kind": "a"})] == [0, 2]
 
 
+def test_a_longer_index_is_not_seen_by_the_one_that_it_begins_with():
+    first = Index(ITEMS[:2])
+    assert first.pick({"kind": "a"}) == ITEMS[:1]
+    longer = first.with_items(ITEMS[2:])
+    for pattern in ({"kind": "a"}, {"kind": ["a", "c"]}, {"done": False}, {}):
+        assert first.pick(pattern) == [item for item in ITEMS[:2] if matcher(pattern)(item)]
+        assert longer.pick(pattern) == [item for item in ITEMS if matcher(pattern)(item)]
+    assert (first.items, longer.items) == (ITEMS[:2], ITEMS)
+
+
+def test_two_that_go_on_from_one_index_differently_do_not_see_each_other():
+    first = Index(ITEMS[:2])
+    one, other = first.with_items(ITEMS[2:3]), first.with_items([{**ITEMS[2], "kind": "b"}, ITEMS[4]])
+    assert [item["n"] for item in one.pick({"kind": "a"})] == [0, 2]
+    assert [item["n"] for item in other.pick({"kind": "b"})] == [1, 2]
+    assert [item["n"] for item in one.with_items(ITEMS[3:]).pick({"kind": ["c", None]})] == [3, 4]
+    assert [item["n"] for item in other.pick({"kind": None})] == [4]
+
+
+@pytest.mark.parametrize("items", [ITEMS, ITEMS[:3], ITEMS[1:], [dict(item) for item in ITEMS], []])
+def test_an_index_after_another_holds_its_own_items(items: list[dict]):
+    before = Index(ITEMS)
+    before.pick({"kind": "a"})
+    after = Index.after(items, before)
+    assert after.items == items
+    assert after.pick({"kind": "a"}) == [item for item in items if item["kind"] == "a"]
+    assert before.pick({"kind": "a"}) == [ITEMS[0], ITEMS[2]]
+
+
+def test_an_index_after_another_with_the_same_items_is_that_one():
+    before = Index(ITEMS)
+    assert Index.after(ITEMS, before) is before
+    assert Index.after(ITEMS[:3], before) is not before
+
+
 def test_task_files_are_read_for_the_tasks_at_hand_or_for_all_once_a_pattern_asks_for_them():
     asked: list[str] = []
 

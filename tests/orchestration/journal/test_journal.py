@@ -116,6 +116,52 @@ def test_a_whole_line_with_a_wrong_value_is_never_taken_for_torn(
     assert [(problem.code, problem.message) for problem in journal.problems] == [("journal-invalid", message)]
 
 
+KNOWN = lines(report("ok"), report("failed"), {"kind": "answer", "question": "q", "answer": "yes"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        text(KNOWN),
+        text(KNOWN[:2]),
+        text(KNOWN[::-1], KNOWN),
+        "\n\n" + text(KNOWN).replace("\n", "\r\n"),
+        text(KNOWN, lines(report("more"), after=digest_of(KNOWN[-1]))),
+        text(KNOWN[:1], lines(report("other"), after=digest_of(KNOWN[0])), KNOWN[1:]),
+        text(KNOWN) + '{"seq": 4, "kind"',
+        text(KNOWN[:1], ["no record"], KNOWN[1:]),
+        text(KNOWN).replace("failed", "ok"),
+        "",
+    ],
+)
+def test_a_journal_of_which_lines_are_known_reads_as_one_of_which_none_is(content: str) -> None:
+    known: dict[str, Any] = {}
+    for before in (text(KNOWN), content, text(KNOWN), content):
+        assert read_journal(before, yes, known) == read_journal(before, yes)
+
+
+def test_a_line_that_is_known_is_not_parsed_again() -> None:
+    known: dict[str, Any] = {}
+    before = read_journal(text(KNOWN[:2]), yes, known).records
+    after = read_journal(text(KNOWN), yes, known).records
+    assert all(old is new for old, new in zip(before, after, strict=False))
+    assert set(known) == set(KNOWN)
+
+
+def test_a_line_that_is_gone_is_not_kept() -> None:
+    known: dict[str, Any] = {}
+    read_journal(text(KNOWN), yes, known)
+    read_journal(text(KNOWN[:1]), yes, known)
+    assert set(known) == {KNOWN[0]}
+
+
+def test_a_decision_that_is_known_is_proven_anew() -> None:
+    known: dict[str, Any] = {}
+    assert len(read_journal(text(KNOWN), yes, known).records) == 3
+    assert len(read_journal(text(KNOWN), known=known).records) == 2
+    assert len(read_journal(text(KNOWN), yes, known).records) == 3
+
+
 def test_a_line_that_follows_nothing_breaks_the_journal() -> None:
     chain = lines(report("ok"), report("fail"), report("pass"))
     journal = read_journal(text(chain[:1], chain[2:]))
