@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -45,7 +46,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Prints help or what is wrong, and ends the process, where that is asked for or needed.
     """
     parser = _parser(_Parser, words)
-    options = parser.parse_args(words)
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        options.printed.refuse(unknown)
     if options.command is None:
         options.printed.print_help()
         parser.exit()
@@ -62,20 +65,35 @@ def parse_for_caller(words: Sequence[str]) -> argparse.Namespace | None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says of an unknown command which was meant; argparse lists all of them."""
+    """Says of an unknown command or option which was meant; argparse lists all of them, or none."""
 
     def error(self, message: str) -> NoReturn:
-        # Imported late: only a mistake needs it.
-        import difflib
-
         wrong = re.match(r"argument COMMAND: invalid choice: (.+) \(choose from (.+)\)$", message)
         if wrong:
-            known = re.findall(r"[\w-]+", wrong[2])
-            close = difflib.get_close_matches(wrong[1].strip("'"), known, n=2, cutoff=0.6)
-            meant = f"did you mean {' or '.join(close)}? " if close else ""
+            meant = _meant(wrong[1].strip("'"), re.findall(r"[\w-]+", wrong[2]))
             said = f"there is no command {wrong[1]}; {meant}`{self.prog} --help` lists them all"
             self.exit(2, f"phasekeeper: {said}\n")
         super().error(message)
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """End for words of the command line that this command has no use for."""
+        option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
+        said = f"one word too many, {words[0]!r}; "
+        if option:
+            said = f"there is no option {option!r}; {_meant(option, [*self._option_string_actions])}"
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: {said}`{self.prog} --help` shows what it takes\n")
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    """The question whether one of the known words was meant; "" where none is near."""
+    # Imported late: only a mistake needs it.
+    import difflib
+
+    by_name = {each.lstrip("-"): each for each in known}
+    names = difflib.get_close_matches(word.lstrip("-"), by_name, n=2, cutoff=0.6)
+    close = [by_name[name] for name in names]
+    return f"did you mean {' or '.join(close)}? " if close else ""
 
 
 class _ParserExit(Exception):  # noqa: N818 - not for people
@@ -123,7 +141,7 @@ def _parser(
             epilog=command.more,
             formatter_class=raw,
         )
-        inner.set_defaults(command=command)
+        inner.set_defaults(command=command, printed=inner)
         called = command.name.split()
         if words is None or list(words[: len(called)]) == called:
             for argument in command.arguments:

@@ -302,6 +302,24 @@ def test_a_command_there_is_not_gets_one_sentence_with_the_one_that_was_meant(ru
     assert run(*words) == (2, "", f"phasekeeper: there is no command {said}\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "command", "said"),
+    [
+        (["status", "--jsn"], "status", "there is no option '--jsn'; did you mean --json?"),
+        (["answer", "r", "q", "--option=yes"], "answer", "there is no option '--option';"),
+        (["workflow", "lint", "--x\x1b[31m", "f"], "workflow lint", "there is no option '--x\\x1b[31m';"),
+        (["status", "a", "b c", "d"], "status", "one word too many, 'b c';"),
+        (["--no"], "", "there is no option '--no';"),
+    ],
+)
+def test_a_word_that_a_command_has_no_use_for_is_refused_with_its_own_usage(run, words, command, said):
+    code, out, error = run(*words)
+    program = f"phasekeeper {command}".strip()
+    assert (code, out) == (2, "")
+    assert error.startswith(f"usage: {program} [-h] ")
+    assert error.endswith(f"\n{program}: {said} `{program} --help` shows what it takes\n")
+
+
 def test_what_is_wrong_with_the_root_is_told_beside_json_too(here, run):
     task(here, "T1")
     put(here / ".phasekeeper/config.yaml", "projects: [nowhere/*]\n")
