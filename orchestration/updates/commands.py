@@ -200,14 +200,14 @@ def _report_record(trace: EvaluationTrace, command: Command) -> Record:
         text = written.text if written else command.message
         delivery = Delivery(entry, command.data, text, command.commits)
         let = lets_through(trace.facts, step)
+        is_of_no_task = phase is not None and phase.tasks is not None and not tasks
+        more = "; and it names no task that it is about (`--task`)" if is_of_no_task else ""
         try:
             why = check_delivery(trace.facts, brings, delivery, command.outcome == known[0], let)
         except CommandRefused as error:
-            if phase is None or phase.tasks is None or tasks:
-                raise
-            raise CommandRefused(f"{error}; and it names no task that it is about (`--task`)") from None
+            raise CommandRefused(f"{error}{more}") if more else error from None
         if why:
-            raise refusal_for_want_of_change(trace.facts, entry, why)
+            raise refusal_for_want_of_change(trace.facts, entry, f"{why}{more}")
     return entry
 
 

@@ -136,8 +136,13 @@ def test_a_task_is_complete_with_the_files_that_it_declares() -> None:
 
 
 def test_a_report_that_names_no_task_is_told_so_beside_what_it_lacks() -> None:
-    said = plan_run("x ").refusal("4a", "complete", data={})
-    assert said.endswith("; and it names no task that it is about (`--task`)")
+    ending = "; and it names no task that it is about (`--task`)"
+    assert plan_run("x ").refusal("4a", "complete", data={}).endswith(ending)
+    run = (
+        plan_run("x ").write("/src/a.py", "A = 1\n").report("4a", "complete", "02").report("4b", "fail", "02")
+    )
+    sent_back = run.report("F1", "ok").refusal("F2", "complete", data={})
+    assert f": name it{ending}" in sent_back
 
 
 @pytest.mark.parametrize(
