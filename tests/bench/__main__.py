@@ -22,6 +22,7 @@ from phasekeeper.orchestration.result.values import as_json
 from phasekeeper.orchestration.snapshot.discovery import Match
 from phasekeeper.orchestration.snapshot.snapshot import Snapshot
 from phasekeeper.orchestration.vfs.files import Files
+from phasekeeper.server.memory import collect_seldom
 from phasekeeper.server.workspace.workspace import Workspace
 
 from tests.bench import big_plans, checks, figures
@@ -169,6 +170,8 @@ def main() -> None:
             roots[tasks].mkdir()
             write_plan(roots[tasks], tasks)
         print(machine())
+        # As the server and the commands do.
+        collect_seldom()
         evaluations(roots)
         folding(Path(folder))
         parsing(roots)

@@ -114,9 +114,11 @@ def measure(runs: int, clients: Sequence[int]) -> list[SaveCost]:
                 editors.append(Editor(home, root))
                 until(lambda: any(each["runs"] == runs for each in home.information()["roots"]))
                 editors[-1].ask(2, "phasekeeper/board", {})
-            save_cost(pid, editors, reviews, 20)
+            first = save_cost(pid, editors, reviews, len(reviews[:AT_WORK]))
             cost = save_cost(pid, editors, reviews)
             costs.append(cost)
+            if len(costs) == 1:
+                print(f"  the first save in each of {AT_WORK} of them: CPU {first.cpu_ms:6.2f} ms")
             each = (cost.cpu_ms - costs[0].cpu_ms) / max(count - clients[0], 1)
             more = f"  each further editor {each:.2f} ms (budget 0.2)" if len(costs) > 1 else ""
             print(f"  {count:>3} editors: CPU {cost.cpu_ms:6.2f} ms, last told {cost.last_ms:6.2f} ms{more}")
