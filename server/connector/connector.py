@@ -20,12 +20,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
     from collections.abc import Callable, Sequence
-    from subprocess import Popen
+
+    ExitCode = Callable[[], int | None]
 
 KINDS = ("lsp", "mcp")
 STANDALONE = "--standalone"
 BACKGROUND = ["serve", "--background"]
 """The command of a server that nobody looks at."""
+_OPEN_FILES = "/dev/fd"
+_CAN_SPAWN = sys.platform == "linux" and os.path.isdir(_OPEN_FILES)
 # What LSP clients add to the command they start; streams are all there is here.
 _IGNORED = ("--stdio",)
 MISSING_PACKAGE = 5
@@ -129,7 +132,7 @@ def join(
     limit_s = wait_s()
     until = time.monotonic() + limit_s
     lock: int | None = None
-    process: Popen[bytes] | None = None
+    exit_code: ExitCode | None = None
     is_waiting = False
     try:
         while True:
@@ -147,14 +150,14 @@ def join(
                 on_wait()
             if is_client_gone():
                 raise ClientGone
-            if process is not None:
-                if code := process.poll():
+            if exit_code is not None:
+                if code := exit_code():
                     raise NoServer(f"the server ended at once with {code}; `phasekeeper doctor` says why")
                 # 0: another server was there first, or left again at once.
-                process = process if code is None else None
+                exit_code = exit_code if code is None else None
             elif lock is not None:
                 # Nothing listens although nobody else can be starting one.
-                process = start_server()
+                exit_code = start_server()
             else:
                 try:
                     lock = addresses.try_lock(address.start_lock)
@@ -175,27 +178,59 @@ def wait_s() -> float:
     return addresses.seconds_from(WAIT, _WAIT_S, 0.0, 600.0)
 
 
-def start_server() -> Popen[bytes]:
-    """Start a server that outlives this process, from its own interpreter and the home folder.
+def start_server() -> ExitCode:
+    """Start a server that outlives this process, from its own interpreter; its exit code, None while it runs.
 
     Raises NoServer when that is not possible.
     """
-    import subprocess
-
-    home = os.path.expanduser("~")
+    words = [*interpreter(), "-m", "phasekeeper", *BACKGROUND]
     try:
-        return subprocess.Popen(
-            [*interpreter(), "-m", "phasekeeper", *BACKGROUND],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=home if os.path.isdir(home) else os.path.abspath(os.sep),
-            start_new_session=True,
-            # Windows: DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
-            creationflags=0x208 if sys.platform == "win32" else 0,
-        )
+        return _spawn(words) if _CAN_SPAWN else _open_process(words)
     except OSError as error:
         raise NoServer(f"no server can be started: {addresses.reason(error)}") from None
+
+
+def _spawn(words: list[str]) -> ExitCode:
+    """Start a process in a session of its own. `subprocess` would stay in memory as long as the connector."""
+    null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    # What the client left open would stay open as long as the server runs.
+    rest = [
+        (os.POSIX_SPAWN_CLOSE, number)
+        for number in map(int, os.listdir(_OPEN_FILES))
+        if _is_passed_on(number)
+    ]
+    process = os.posix_spawn(words[0], words, os.environ, file_actions=[*null, *rest], setsid=True)
+
+    def exit_code() -> int | None:
+        try:
+            ended, status = os.waitpid(process, os.WNOHANG)
+        except ChildProcessError:
+            # Whoever started this process has the system forget its children.
+            return 0
+        return os.waitstatus_to_exitcode(status) if ended else None
+
+    return exit_code
+
+
+def _is_passed_on(number: int) -> bool:
+    try:
+        return number > 2 and os.get_inheritable(number)
+    except OSError:
+        return False
+
+
+def _open_process(words: list[str]) -> ExitCode:
+    import subprocess
+
+    return subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        # Windows: DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
+        creationflags=0x208 if sys.platform == "win32" else 0,
+    ).poll
 
 
 def interpreter() -> list[str]:

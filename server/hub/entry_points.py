@@ -6,6 +6,7 @@ nobody needs it. Standalone is the same server without a socket, in the process 
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import time
@@ -31,6 +32,9 @@ def run_daemon() -> int:
     if lock is None:
         return 0
     listener, secret = listen(address)
+    # The folder of the client that started it may be removed, or be on a disk that is taken out.
+    home = os.path.expanduser("~")  # noqa: PTH111
+    os.chdir(home if os.path.isdir(home) else os.path.abspath(os.sep))  # noqa: PTH100, PTH112
     import asyncio
 
     from .process import log_to_file, on_termination

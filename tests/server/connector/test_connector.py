@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -72,6 +73,47 @@ def test_the_server_outlives_its_connector_in_a_session_of_its_own_from_the_home
     assert os.getsid(pid) == pid
     if sys.platform == "linux":
         assert Path(f"/proc/{pid}/cwd").readlink() == home.path
+
+
+def test_a_server_keeps_nothing_open_of_the_client_that_started_it(home, work):
+    """Whoever waits for the end of a pipe of the client's would wait as long as the server runs."""
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    command, pipe = [sys.executable, "-I", "-m", "phasekeeper", "lsp"], subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=work, env=home.env, close_fds=False
+    ) as process:
+        os.close(writing)
+        process.stdin.write(initialize(work))
+        process.stdin.flush()
+        assert "capabilities" in answer(process.stdout, 1)["result"]
+        assert ended(process) == 0
+    assert home.information()["pid"] != process.pid
+    assert select.select([reading], [], [], BOUND_S)[0]
+    assert os.read(reading, 1) == b""
+    os.close(reading)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a server is started by subprocess")
+def test_a_connector_that_starts_a_server_stays_as_small_as_one_that_finds_it(home, work):
+    code = "import sys; from phasekeeper.server.connector import connector; "
+    code += "code = connector.run_connector('lsp', False); "
+    code += "print('subprocess' in sys.modules, file=sys.stderr); sys.exit(code)"
+    process = home.popen([sys.executable, "-I", "-c", code], work, home.env)
+    process.stdin.write(initialize(work))
+    process.stdin.flush()
+    assert "capabilities" in answer(process.stdout, 1)["result"]
+    assert home.information()["served"] == 1
+    assert ended(process) == 0
+    assert process.stderr.read() == b"False\n"
+
+
+@pytest.mark.parametrize("start", [connector._spawn] * connector._CAN_SPAWN + [connector._open_process])
+def test_the_exit_code_of_a_process_that_was_started_is_told_once_it_ends(start):
+    exit_code = start([sys.executable, "-I", "-c", "import sys; sys.exit(7)"])
+    codes: list[int | None] = []
+    until(lambda: codes.append(exit_code()) or codes[-1] is not None)
+    assert codes[-1] == 7
 
 
 def test_twenty_connectors_at_once_start_one_server(home, work):
