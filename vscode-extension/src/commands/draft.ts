@@ -8,7 +8,7 @@ import * as vscode from "vscode";
 import { keyOf, type Reportable, type RunName } from "../protocol";
 import { escapeLabel, messageOf, oneLine } from "../sanitize";
 import type { Subject } from "../views/row";
-import { hideErrors } from "./outcome";
+import { askBelow, hideErrors } from "./outcome";
 
 /** The report that a draft belongs to. */
 export interface Drafted extends RunName {
@@ -77,7 +77,7 @@ export async function fillInData(
 
 /** Why a draft was not taken, with the way back to it. */
 async function showInvalid(about: Drafted, content: string, why: string): Promise<void> {
-  if (!(await vscode.window.showErrorMessage(escapeLabel(why, 400), "Show Data"))) return;
+  if (!(await askBelow(why, "Show Data"))) return;
   const document = drafts.get(keyPrefix(about, about.step) + content);
   if (document && !document.isClosed) await show(document);
 }

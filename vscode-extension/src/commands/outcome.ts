@@ -23,12 +23,20 @@ let open = 0;
 export async function showError(session: Session, message: string, ways: readonly Way[] = []): Promise<void> {
   session.output.warn(message);
   const all = ways.length ? ways : [OUTPUT];
-  open++;
   const titles = all.map(({ title }) => escapeLabel(title, 60));
-  const pressed = await vscode.window.showErrorMessage(escapeLabel(inEditor(message), LONGEST), ...titles);
-  open--;
+  const pressed = await askBelow(inEditor(message), ...titles);
   const way = pressed === undefined ? undefined : all[titles.indexOf(pressed)];
   if (way) await vscode.commands.executeCommand(`phasekeeper.${way.command}`, way.subject);
+}
+
+/** An error until somebody presses one of its buttons, or closes it; which was pressed. */
+export async function askBelow(message: string, ...titles: readonly string[]): Promise<string | undefined> {
+  open++;
+  try {
+    return await vscode.window.showErrorMessage(escapeLabel(message, LONGEST), ...titles);
+  } finally {
+    open--;
+  }
 }
 
 /** Errors that stand in the window are seen no more, but by a look at the notifications. */

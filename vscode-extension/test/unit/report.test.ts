@@ -393,6 +393,7 @@ test("a report that has to carry data has an editor for it, and one that need no
 });
 
 test("data that is no JSON object is not sent, and stays to be mended", async () => {
+  editor.way = "";
   editor.filled = () => "[1]";
   const reported = report(session, { root: ROOT, run: carrying.run });
   await vi.waitFor(() => expect(editor.errors).toHaveLength(1));
@@ -407,6 +408,8 @@ test("data that is no JSON object is not sent, and stays to be mended", async ()
   await reported;
   expect(sent()).toMatchObject([{ data: { files: [] } }]);
   expect(editor.documents).toHaveLength(1);
+  // What was wrong with it does not stand beside the record.
+  expect(editor.called).toContainEqual(["notifications.hideToasts", undefined]);
 });
 
 test("a step without a form takes a sentence", async () => {
