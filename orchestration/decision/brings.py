@@ -120,7 +120,7 @@ def requirements(facts: RunFacts, brings: Brings, delivery: Delivery) -> Iterato
     if not delivery.is_past:
         yield from _of_files(facts, brings, files, context, delivery)
     for name, why in _check_doubts(facts, context, brings):
-        said = f"the check {name} has passed on the files as they are{why and f' ({why})'}"
+        said = f"the check {name} has passed on the files as they are{why and f' ({why})'}" if name else why
         yield Requirement(RequirementKind.CHECKS, said, met=not why)
     bare = _context(facts, delivery._replace(data={})) if delivery.is_draft and delivery.data else context
     for criterion in brings.holds:
@@ -227,7 +227,7 @@ def _check_doubts(facts: RunFacts, context: Context, brings: Brings) -> Iterator
     if outcome is None:
         return
     if not isinstance(outcome.value, list):
-        yield "", f"which one cannot be told: {outcome.error or 'it is no list'}"
+        yield "", f"the checks that it rests on can be told ({outcome.error or 'they are no list'})"
         return
     known: Any = facts.context.fact("checks").value if outcome.value else {}
     for name in map(str, outcome.value):

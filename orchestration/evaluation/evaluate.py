@@ -257,7 +257,9 @@ class _Assembler:
             declared, artifact = self.workflow.artifacts[name], self.facts.artifact(name)
             # One of several kinds of files, named by a glob, may always be a new one.
             revise = declared.listed is None and artifact.exists and "*" not in artifact.path
-            example = None if revise else declared.example or None
+            # What a verdict may say is told also where one has to be given anew.
+            is_told = not revise or declared.kind == "json"
+            example = declared.example if is_told and declared.example else None
             for path in (artifact.path,) if declared.listed is None else artifact.missing:
                 produce.append(Produce(path, declared.schema or None, example, revise))
         return tuple(produce)

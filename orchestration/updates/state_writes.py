@@ -170,14 +170,16 @@ class _PermitFilter:
         raw, seen = dig(self.raw, ".".join(path)), dig(self.seen, ".".join(path))
         before = raw if isinstance(raw, list) else seen or []
         if not isinstance(value, list) or not isinstance(before, list):
-            self.note(path, "it is a list, and stays one")
+            if isinstance(before, list):
+                raise CommandRefused(f"nothing was recorded: {'.'.join(path)} is a list, and stays one")
+            self.note(path, "it is no list")
             return
         old, new = _by_key(before, how.by), _by_key(_whole_elements(value, before, how.by), how.by)
         if how.remove and old.keys() - new.keys() and (strange := new.keys() - old.keys()) and not how.append:
             self.refuse_names(path, [_name(new[key], how.by) for key in new if key in strange], old, how.by)
         order = [key for key in new if key in old]
         if order != [key for key in old if key in new]:
-            self.note(path, "the order of its elements stays")
+            self.note(path, "its elements stay in their order, whatever else it says of them")
         merged: list[Any] = []
         for index, (key, item) in enumerate(old.items()):
             if key in new:

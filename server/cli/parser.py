@@ -70,7 +70,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = re.match(r"argument COMMAND: invalid choice: (.+) \(choose from (.+)\)$", message)
         if wrong:
-            meant = _meant(wrong[1].strip("'"), re.findall(r"[\w-]+", wrong[2]))
+            meant = _suggestion(wrong[1].strip("'"), re.findall(r"[\w-]+", wrong[2]))
             said = f"there is no command {wrong[1]}; {meant}`{self.prog} --help` lists them all"
             self.exit(2, f"phasekeeper: {said}\n")
         super().error(message)
@@ -80,12 +80,12 @@ class _Parser(argparse.ArgumentParser):
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
         said = f"one word too many, {words[0]!r}; "
         if option:
-            said = f"there is no option {option!r}; {_meant(option, [*self._option_string_actions])}"
+            said = f"there is no option {option!r}; {_suggestion(option, [*self._option_string_actions])}"
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: {said}`{self.prog} --help` shows what it takes\n")
 
 
-def _meant(word: str, known: Sequence[str]) -> str:
+def _suggestion(word: str, known: Sequence[str]) -> str:
     """The question whether one of the known words was meant; "" where none is near."""
     # Imported late: only a mistake needs it.
     import difflib

@@ -168,3 +168,9 @@ def test_a_check_that_is_asked_for_no_more_is_so_until_a_person_says_otherwise()
     run = begun().commit().write(f"/{CONFIG}", DECLARED).measure("docs", CheckResult.FAILED)
     assert "the check docs has passed" in run.refusal(DESIGN, "ok", data={})
     assert run.commit().report(DESIGN, "ok", data={}).standing == f"active advance {REVIEW}"
+
+
+def test_data_that_names_no_component_is_refused_in_words_about_it() -> None:
+    said = begun().refusal(DESIGN, "ok", data={"components": [{"name": "loans"}]})
+    assert "needs that the checks that it rests on can be told (" in said
+    assert "the check  has passed" not in said

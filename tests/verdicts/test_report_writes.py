@@ -113,15 +113,13 @@ def test_items_of_the_queue_change_their_state_and_do_not_vanish() -> None:
     [
         ("execute", {"workQueue": [{"id": "W1", "priority": "S3"}, QUEUE[1]]}, "workQueue.W1.priority"),
         ("execute", {"workQueue": [{"id": "W1", "status": "cancelled"}, QUEUE[1]]}, "workQueue.W1.status"),
-        ("execute", {"gates": {"lint": {"status": "passed"}}}, "gates"),
+        ("execute", {"gates": {"lint": {"status": "passed"}}, "workQueue": QUEUE}, "gates"),
         ("quality", {"gates": {"lint": {"blocking": False}}}, "gates.lint.blocking"),
         ("quality", {"gates": {"lint": {"status": ["passed", {}]}}}, "gates.lint.status"),
         ("quality", {"gates": {"lint": None}}, "gates.lint"),
         ("quality", {"gates": 1}, "gates"),
         ("quality", {"gates.lint.severity": "S2"}, "gates.lint.severity"),
         ("plan", {"skip": {"quality": {"skip": True}}}, "skip"),
-        ("plan", {"workQueue": "none"}, "workQueue"),
-        ("plan", {"workQueue": None}, "workQueue"),
         ("evaluate", {"consecutivePasses": 9}, "consecutivePasses"),
         ("evaluate", {"metrics.gatesPassed": 9}, "metrics"),
     ],
@@ -135,6 +133,18 @@ def test_a_report_of_the_loop_does_not_write(phase: str, wanted: dict[str, Any],
     assert [text.split(":")[0] for text in ignored(run)][:1] == [said]
     for name in ("workQueue", "gates", "skip"):
         assert after.get(name) == before.get(name)
+
+
+@pytest.mark.parametrize("value", ["none", None, {"id": "W1"}, 1])
+def test_a_report_that_puts_something_else_in_the_place_of_a_list_is_refused(value: object) -> None:
+    said = loop("plan").refusal("plan", "ok", **updates(workQueue=value))
+    assert said == "nothing was recorded: workQueue is a list, and stays one"
+
+
+def test_work_on_the_queue_is_reported_with_the_status_of_an_item() -> None:
+    assert "the status of an item" in loop("execute").refusal("execute", "ok", message="Done.")
+    run = loop("execute", workQueue=[{**QUEUE[1], "status": "blocked"}]).report("execute", "ok", data={})
+    assert ignored(run) == []
 
 
 @pytest.mark.parametrize(
@@ -201,7 +211,10 @@ def test_a_verification_sets_results_removes_issues_and_counts_one_iteration() -
             "issues.I1.severity: it stays as it is",
         ),
         ({"issues": [{"id": "I1"}, {"id": "I2"}, {"id": "I3"}]}, "issues.I3: no element is added"),
-        ({"issues": [{"id": "I2"}, {"id": "I1"}]}, "issues: the order of its elements stays"),
+        (
+            {"issues": [{"id": "I2"}, {"id": "I1"}]},
+            "issues: its elements stay in their order, whatever else it says of them",
+        ),
         ({"applied_fixes": []}, "applied_fixes.F1: its elements stay"),
         ({"applied_fixes": [7]}, "applied_fixes.7: no element has this fix_id"),
         (
@@ -300,7 +313,8 @@ def test_what_was_left_out_is_said_in_few_words() -> None:
 
 
 def test_the_next_report_takes_the_finding_away() -> None:
-    run = loop("plan").report("plan", "ok", **updates(status="complete")).report("execute", "ok")
+    run = loop("plan").report("plan", "ok", **updates(status="complete"))
+    run.report("execute", "ok", **updates(workQueue=[{"id": "W1", "status": "in-progress"}]))
     assert run.messages("updates-ignored") == []
 
 
