@@ -84,6 +84,7 @@ def test_a_server_keeps_nothing_open_of_the_client_that_started_it(home, work):
         command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=work, env=home.env, close_fds=False
     ) as process:
         os.close(writing)
+        assert process.stdin is not None
         process.stdin.write(initialize(work))
         process.stdin.flush()
         assert "capabilities" in answer(process.stdout, 1)["result"]
