@@ -54,7 +54,7 @@ export async function showOutcome(
   try {
     await request;
   } catch (error) {
-    const why = messageOf(error).replace(/^nothing was recorded: /, "");
+    const why = messageOf(error).replace(/^(nothing was|not) recorded: /, "");
     void showError(session, `Not recorded: ${why}`, ways(error));
     return false;
   }

@@ -443,6 +443,13 @@ test("a refusal is shown at its full length, with buttons for its files and for 
   await vi.waitFor(() => expect(editor.called.at(-1)).toEqual(["phasekeeper.reportOutcome", again]));
 });
 
+test("that a report was not recorded is said once", async () => {
+  request.mockImplementationOnce(() => Promise.resolve(graph));
+  request.mockImplementationOnce(() => Promise.reject(new Error("not recorded: a file was changed since")));
+  await report(session, { root: ROOT, run: plain.run });
+  expect(editor.errors).toEqual(["Not recorded: a file was changed since"]);
+});
+
 test("a refusal does not stand beside the record that came after it", async () => {
   editor.way = "";
   request.mockImplementationOnce(() => Promise.resolve(graph));
