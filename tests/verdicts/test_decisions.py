@@ -155,6 +155,14 @@ def test_a_task_file_that_changes_before_work_begins_is_approved_again() -> None
     assert run.answer("plan", "approve").evaluation.current_phase == "4a"
 
 
+def test_a_plan_that_is_sent_back_is_reported_once_it_is_another_one() -> None:
+    run = plan_run("  ", adoption="ask").answer("plan", "changes")
+    assert run.standing == "active regress 2"
+    assert "the plan or a task file is another one since" in run.refusal("2", "ok")
+    run.write("MASTER_PLAN.md", run.files["tasks/f/MASTER_PLAN.md"].replace("do 1", "do one"))
+    assert [asked.id for asked in run.evaluation.questions] == ["plan"]
+
+
 def test_a_task_file_that_changes_under_way_is_told_at_its_place_until_a_person_approves_it() -> None:
     run = approved().report("4a", "complete", "01").write("03-t.md", "# 03. T\n\nLeave the tests out.\n")
     told = run.messages("approval-stale")
